@@ -1,0 +1,5 @@
+@app
+hello
+
+@http
+get /

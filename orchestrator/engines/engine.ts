@@ -1,0 +1,83 @@
+// What runs instances. Three kinds will share this interface and one behaviour list: docker, process, and later swarm.
+import type { Environment, InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
+
+export interface Engine {
+  readonly kind: "docker" | "process";
+  /** One line for the owner: what isolates a function here, and what does not. */
+  readonly description: string;
+
+  /** Makes ready what instances need (networks, base images, folders). Safe to repeat; also cleans what an earlier run left half-made. */
+  prepare(): Promise<void>;
+  /** Where the broker should listen so that instances reach it. Known after prepare(). */
+  brokerHost(): string;
+
+  /** Makes the artefact of a build, or finds it made. Same buildId, same artefact. */
+  build(source: BuildSource): Promise<{ readonly reused: boolean }>;
+
+  /** Starts one instance. It reports ready over the broker, not here. */
+  start(spec: InstanceSpec): Promise<void>;
+  /** Asks an instance to finish (SIGTERM), kills it after the grace, removes what is left of it. An unknown id is fine. */
+  stop(instanceId: string, options: { readonly graceMs: number }): Promise<void>;
+  /** Every instance of this platform that the engine knows, running or exited, also those that an earlier orchestrator started. */
+  list(): Promise<readonly ObservedInstance[]>;
+  /** Tells of exits as they happen, until the signal aborts. A missed one shows in list(). */
+  watchExits(onExit: (exit: InstanceExit) => void, signal: AbortSignal): void;
+  /** Follows what an instance prints, line by line, from a moment on, until it is gone or the signal aborts. */
+  followLogs(instanceId: string, options: { readonly sinceEpochMs: number; readonly signal: AbortSignal }, onLine: (line: LogLine) => void): Promise<void>;
+
+  /** Removes every instance and everything else that carries this platform's label, builds excepted. */
+  dispose(): Promise<void>;
+}
+
+export interface BuildSource {
+  readonly buildId: string; // Hex; the hash of everything below.
+  readonly functionName: string;
+  readonly files: readonly BuildFile[];
+}
+
+export interface BuildFile {
+  readonly path: string; // Relative to the function's folder, with "/".
+  readonly bytes: Uint8Array;
+  readonly isExecutable: boolean;
+}
+
+export interface InstanceSpec {
+  readonly instanceId: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly functionName: string;
+  readonly buildId: string;
+  /** Everything of the manifest but the folder, which the engine knows. */
+  readonly manifest: Omit<InstanceManifest, "folder" | "watchMemory">;
+  readonly variables: Readonly<Record<string, string>>; // What the function's code sees in process.env.
+  readonly limits: InstanceLimits;
+}
+
+export interface InstanceLimits {
+  readonly memoryBytesMax: number;
+  readonly cpuCountMax: number;
+  readonly pidCountMax: number;
+  readonly tmpBytesMax: number;
+}
+
+export interface ObservedInstance {
+  readonly instanceId: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly functionName: string;
+  readonly buildId: string;
+  readonly state: "running" | "exited";
+  readonly startedEpochMs: number;
+}
+
+export interface InstanceExit {
+  readonly instanceId: string;
+  readonly exitCode: number | null;
+  readonly outOfMemory: boolean;
+}
+
+export interface LogLine {
+  readonly stream: "stdout" | "stderr";
+  readonly text: string;
+  readonly epochMs: number;
+}

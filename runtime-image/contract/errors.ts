@@ -1,0 +1,100 @@
+// Every error that leaves the platform: its code, what it means on the wire, whose fault it is. docs/errors.md has a heading per code.
+
+export type Fault = "caller" | "app" | "platform" | "owner"; // "owner": who runs the platform or deploys the app.
+
+interface ErrorKind {
+  readonly status: number; // HTTP status where it is answered over HTTP.
+  readonly fault: Fault;
+  readonly retryable: boolean; // Whether the same request may succeed a moment later.
+  readonly message: string; // Safe to show to anyone.
+}
+
+const kind = (status: number, fault: Fault, retryable: boolean, message: string): ErrorKind => ({ status, fault, retryable, message });
+
+export const ERRORS = {
+  // A visitor's request that a gateway refuses.
+  REQUEST_MALFORMED: kind(400, "caller", false, "The request is not valid HTTP."),
+  TARGET_MALFORMED: kind(400, "caller", false, "The request target is not a path with valid percent-encoding."),
+  REQUEST_TIMED_OUT: kind(408, "caller", true, "The request did not arrive in time."),
+  BODY_TOO_LARGE: kind(413, "caller", false, "The request body is larger than this environment accepts."),
+  TARGET_TOO_LONG: kind(414, "caller", false, "The request target is longer than this environment accepts."),
+  HEADERS_TOO_LARGE: kind(431, "caller", false, "The request headers are larger than this environment accepts."),
+  EXPECTATION_FAILED: kind(417, "caller", false, "The only expectation that is understood is 100-continue."),
+  METHOD_NOT_SUPPORTED: kind(501, "caller", false, "This method is not supported."),
+  APP_NOT_FOUND: kind(404, "caller", false, "No app answers for this host."),
+  ROUTE_NOT_FOUND: kind(404, "caller", false, "Nothing answers on this path."),
+
+  // What a function did.
+  HANDLER_THREW: kind(500, "app", false, "The function threw an error."),
+  HANDLER_ANSWER_INVALID: kind(502, "app", false, "The function's answer has a wrong shape."),
+  ANSWER_TOO_LARGE: kind(502, "app", false, "The function's answer is larger than 6 MB."),
+  INSTANCE_LOST: kind(502, "app", true, "The instance that worked on this request ended before it answered."),
+  FUNCTION_FAILING: kind(503, "app", true, "The function fails to start; it is tried again."),
+  HANDLER_TIMED_OUT: kind(504, "app", true, "The function did not answer in time."),
+
+  // What the platform could not do.
+  NO_CAPACITY: kind(503, "platform", true, "Every instance of this function is busy."),
+  NOTHING_DEPLOYED: kind(503, "owner", true, "Nothing is deployed to this environment yet."),
+  GATEWAY_STARTING: kind(503, "platform", true, "This gateway has not learnt what it serves yet."),
+  BROKER_UNAVAILABLE: kind(503, "platform", true, "The broker between gateway and functions cannot be reached."),
+  INTERNAL: kind(500, "platform", false, "Something went wrong inside the platform."),
+
+  // The management API.
+  API_TOKEN_REFUSED: kind(401, "caller", false, "The management API needs the token of this platform."),
+  API_HOST_REFUSED: kind(403, "caller", false, "The management API answers on its own addresses only."),
+  API_ORIGIN_REFUSED: kind(403, "caller", false, "The management API does not answer pages of other origins."),
+  API_NOT_FOUND: kind(404, "caller", false, "The management API has nothing at this path."),
+  API_INPUT_INVALID: kind(400, "caller", false, "The management API was sent something wrong."),
+
+  // An app that cannot be built or started.
+  APP_FOLDER_INVALID: kind(422, "owner", false, "The folder holds no app."),
+  MANIFEST_INVALID: kind(422, "owner", false, "The app's manifest is wrong."),
+  FUNCTION_INVALID: kind(422, "owner", false, "A function cannot be built."),
+  FUNCTION_TOO_LARGE: kind(422, "owner", false, "A function's folder is larger than 5 MB."),
+  HANDLER_MISSING: kind(422, "owner", false, "A function has no handler."),
+  HANDLER_LOAD_FAILED: kind(422, "owner", false, "A function fails while it is loaded."),
+  BUILD_FAILED: kind(500, "platform", true, "A build failed."),
+  DEPLOY_FAILED: kind(422, "owner", false, "The deploy failed; what was live stays live."),
+  DEPLOY_SUPERSEDED: kind(409, "owner", false, "A later deploy took the place of this one."),
+  NOTHING_TO_PROMOTE: kind(409, "owner", false, "Staging has no release that could be promoted."),
+
+  // A platform that cannot start, or a command that cannot run.
+  SETTING_INVALID: kind(400, "owner", false, "A setting is wrong."),
+  USAGE: kind(400, "owner", false, "The command line is wrong."),
+  INIT_REFUSED: kind(409, "owner", false, "The new app cannot be made there."),
+  PORT_IN_USE: kind(409, "owner", false, "A port is taken by another program."),
+  HOME_IN_USE: kind(409, "owner", false, "Another orchestrator runs on this home."),
+  HOME_UNUSABLE: kind(500, "owner", false, "The home folder cannot be used."),
+  NOT_RUNNING: kind(503, "owner", true, "No orchestrator runs here."),
+  ENGINE_UNAVAILABLE: kind(503, "owner", true, "The engine that runs instances does not answer."),
+  ENGINE_FAILED: kind(500, "platform", true, "The engine failed."),
+  IMAGE_MISSING: kind(503, "owner", false, "A base image is missing."),
+  NATS_MISSING: kind(503, "owner", false, "No nats-server was found."),
+  NATS_TOO_OLD: kind(503, "owner", false, "The nats-server is too old."),
+  NATS_FAILED: kind(503, "platform", true, "The nats-server does not run as it should."),
+  NATS_REFUSED: kind(503, "owner", false, "The nats-server does not trust this platform."),
+  GATEWAY_FAILED: kind(503, "platform", true, "A gateway does not run as it should."),
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface ErrorDetail {
+  readonly detail?: string; // What exactly, and where: a path, a port, a value.
+  readonly remedy?: string; // What to do about it.
+  readonly problems?: readonly string[]; // Every problem, where there may be several.
+}
+
+/** The one error type that crosses our own walls. Everything else is INTERNAL. */
+export class PlatformError extends Error {
+  readonly code: ErrorCode;
+  readonly detail: ErrorDetail;
+
+  constructor(code: ErrorCode, detail: ErrorDetail = {}, options: { cause?: unknown } = {}) {
+    super(detail.detail === undefined ? ERRORS[code].message : `${ERRORS[code].message} ${detail.detail}`, options);
+    this.name = "PlatformError";
+    this.code = code;
+    this.detail = detail;
+  }
+}
+
+export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(ERRORS, text);

@@ -1,0 +1,31 @@
+// What an instance is told when it starts: one JSON text in one environment variable, and nothing else.
+
+export const INSTANCE_MANIFEST_VARIABLE = "ORCHESTRATOR_INSTANCE";
+
+export const GENERATIONS = ["current", "legacy", "simple", "json", "html"] as const;
+export type Generation = (typeof GENERATIONS)[number];
+
+export const ENVIRONMENTS = ["staging", "production"] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+export interface InstanceManifest {
+  readonly v: 1;
+  readonly instanceId: string;
+  readonly appId: string;
+  readonly appName: string;
+  readonly environment: Environment;
+  readonly functionName: string; // The folder as the owner knows it: "src/http/get-index".
+  readonly generation: Generation;
+  readonly folder: string; // Where the function's files are, absolute, inside the instance.
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly memoryBytesMax: number;
+  readonly watchMemory: boolean; // True where nothing outside bounds the memory (engine "process").
+  readonly broker: BrokerAccess;
+}
+
+export interface BrokerAccess {
+  readonly url: string;
+  readonly jwt: string;
+  readonly seed: string;
+}

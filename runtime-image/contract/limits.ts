@@ -1,0 +1,61 @@
+// Every limit of the platform in one place, each with its unit in its name and the reason for its size.
+
+/** The sizes that a visitor or an owner can run into. MB means 1,000,000 bytes everywhere. */
+export const REQUEST_BODY_BYTES_MAX = 6_000_000; // The contract's response limit, applied to both directions.
+export const ANSWER_BODY_BYTES_MAX = 6_000_000; // The contract: a response body is at most 6 MB.
+export const HEADER_BYTES_MAX = 16_384; // Names and values together; what most proxies in front of us allow.
+export const TARGET_BYTES_MAX = 8_192; // The request target: path and query as sent.
+export const FUNCTION_FOLDER_BYTES_MAX = 5_000_000; // The contract: one function's folder, uncompressed.
+export const FUNCTION_FILE_COUNT_MAX = 5_000; // A folder of 5 MB with more files than this is a mistake.
+
+/** The broker. */
+export const BROKER_PAYLOAD_BYTES_MAX = 8_000_000; // Room for 6 MB and headers; servers warn above 8 MB.
+export const BROKER_PENDING_BYTES_MAX = 1_073_741_824; // Measured: 64 MiB makes 32 answers of 6 MB a slow consumer.
+export const BROKER_WRITE_DEADLINE_MS = 60_000;
+export const BROKER_VERSION_MIN = "2.10.27"; // Older ones lose acknowledged writes (facts: sync_interval, 2.10.20 to 22).
+
+/** Large answers are pulled in chunks, so that they never stand before small ones. */
+export const ANSWER_INLINE_BYTES_MAX = 131_072; // Up to here one message carries the whole answer.
+export const ANSWER_CHUNK_BYTES = 131_072;
+export const ANSWER_CHUNKS_IN_FLIGHT_MAX = 8; // One window of credit for one answer.
+export const ANSWER_BYTES_IN_FLIGHT_MAX = 16_777_216; // All windows of one gateway and app together.
+export const ANSWER_STALL_TIMEOUT_MS = 30_000; // A client that reads nothing for this long loses its answer.
+
+/** Requests on their way. */
+export const CONCURRENCY_CURRENT = 32; // Requests at once in one instance of the current generation.
+export const CONCURRENCY_OLDER = 1; // Older generations were promised one request at a time.
+export const REQUEST_BYTES_IN_FLIGHT_PER_INSTANCE_MAX = 24_000_000; // Bodies become base64 in the instance; this bounds its memory.
+export const REQUEST_BYTES_BUFFERED_MAX = 256_000_000; // Bodies held by one gateway process at once.
+export const QUEUE_COUNT_MAX = 1_024; // Requests that wait for an instance, per function.
+export const QUEUE_TIMEOUT_MS = 5_000; // How long one of them waits before 503.
+export const RETRY_AFTER_S = 1;
+export const HANDLER_TIMEOUT_MS = 10_000; // Default per function.
+export const HANDLER_TIMEOUT_MS_MAX = 900_000;
+export const REDELIVERY_COUNT_MAX = 1; // After delivery only idempotent requests go out again, once.
+
+/** Noticing a dead instance within a second, without the control plane. */
+export const PROBE_AFTER_MS = 200; // A request older than this has its instance probed.
+export const PROBE_INTERVAL_MS = 200;
+export const PROBE_TIMEOUT_MS = 700; // No answer for this long: the instance is lost.
+export const WATCHDOG_TICK_MS = 100; // How often the main thread of an instance shows that it is alive.
+export const WATCHDOG_GRACE_MS = 500; // Past the handler's timeout a blocked event loop is ended after this.
+
+/** HTTP connections of a gateway. */
+export const HEADERS_TIMEOUT_MS = 10_000;
+export const REQUEST_TIMEOUT_MS = 30_000; // The whole request, body included, must have arrived by then.
+export const KEEP_ALIVE_TIMEOUT_MS = 65_000; // Longer than the 60 s that common proxies in front keep theirs.
+export const CONNECTION_COUNT_MAX = 10_000;
+
+/** Starting and stopping. */
+export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading the handler included.
+export const GATEWAY_READY_TIMEOUT_MS = 10_000;
+export const STOP_GRACE_MS = 10_000; // An instance may finish its requests for this long before it is killed.
+export const BACKOFF_FIRST_MS = 250; // A build that crashes on start is tried again after this, doubling,
+export const BACKOFF_MAX_MS = 30_000; // up to this.
+
+/** What one instance may use, unless its owner says otherwise. */
+export const INSTANCE_MEMORY_BYTES_MAX = 512_000_000;
+export const INSTANCE_CPU_COUNT_MAX = 1;
+export const INSTANCE_PID_COUNT_MAX = 128;
+export const INSTANCE_TMP_BYTES_MAX = 64_000_000;
+export const LOG_LINE_BYTES_MAX = 65_536; // A longer line is cut, and says so.

@@ -1,0 +1,38 @@
+// What a gateway needs to know to serve one app: one value per app in the snapshot bucket of its environment.
+import type { BrokerAccess, Generation } from "./instance-manifest.ts";
+
+export const SNAPSHOT_VERSION = 1;
+
+export const ROUTE_METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "ANY"] as const;
+export type RouteMethod = (typeof ROUTE_METHODS)[number];
+
+export interface AppSnapshot {
+  readonly v: typeof SNAPSHOT_VERSION;
+  readonly appId: string;
+  readonly appName: string;
+  readonly hosts: readonly string[]; // Lower case, without port.
+  readonly isDefault: boolean; // Answers for every host that no app names.
+  readonly sequence: number; // Moves forward with every change; a gateway ignores an older one.
+  readonly deployment: Deployment;
+}
+
+export type Deployment =
+  | { readonly kind: "none" } // Nothing was deployed here yet (production: nothing was promoted).
+  | {
+      readonly kind: "live";
+      readonly releaseId: string;
+      readonly broker: BrokerAccess; // A gateway's credentials in the app's own account.
+      readonly functions: readonly FunctionSnapshot[];
+    };
+
+export interface FunctionSnapshot {
+  readonly name: string;
+  readonly method: RouteMethod;
+  readonly path: string; // As the manifest writes it: "/shop/:item", "/files/*".
+  readonly generation: Generation;
+  readonly concurrency: number; // Requests at once in one instance.
+  readonly timeoutMs: number;
+  readonly instanceIds: readonly string[]; // Ready ones. Empty while the only one is being replaced.
+  /** Why there is none, where it crashes on start; shown outside production. */
+  readonly failure?: { readonly code: string; readonly message: string };
+}

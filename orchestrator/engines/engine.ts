@@ -10,6 +10,8 @@ export interface Engine {
   prepare(): Promise<void>;
   /** Where the broker should listen so that instances reach it. Known after prepare(). */
   brokerHost(): string;
+  /** Tells where the broker listens in the end: what keeps instances from the host lets them through to it. Absent where nothing keeps them. */
+  allowBroker?(address: { readonly host: string; readonly port: number }): Promise<void>;
 
   /** Makes the artefact of a build, or finds it made. Same buildId, same artefact. */
   build(source: BuildSource): Promise<{ readonly reused: boolean }>;

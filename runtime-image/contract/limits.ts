@@ -13,6 +13,21 @@ export const BROKER_PAYLOAD_BYTES_MAX = 8_000_000; // Room for 6 MB and headers;
 export const BROKER_PENDING_BYTES_MAX = 1_073_741_824; // Measured: 64 MiB makes 32 answers of 6 MB a slow consumer.
 export const BROKER_WRITE_DEADLINE_MS = 60_000;
 export const BROKER_VERSION_MIN = "2.10.27"; // Older ones lose acknowledged writes (facts: sync_interval, 2.10.20 to 22).
+export const BROKER_CONNECTION_COUNT_MAX = 20_000; // All accounts together; each instance holds two or three.
+export const BROKER_ACCOUNT_CONNECTION_COUNT_MAX = 1_000; // One app and environment: some 300 instances and its gateways.
+export const BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX = 16; // Per connection; an instance needs its branch in, and little else.
+export const BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX = 1_024; // Per connection of a gateway or of the control plane.
+export const BROKER_INSTANCE_PAYLOAD_BYTES_MAX = 1_000_000; // What an instance sends at once: 128 KB of body and any headers.
+export const BROKER_STATE_BYTES_MAX = 1_000_000_000; // Snapshots or control state of one account on disk.
+export const BROKER_DISK_BYTES_MAX = 20_000_000_000; // All accounts together.
+export const BROKER_MEMORY_STORE_BYTES_MAX = 256_000_000; // Streams kept in memory; ours are on disk.
+export const BROKER_LOG_BYTES_MAX = 10_000_000; // A log file is rotated at this size,
+export const BROKER_LOG_FILE_COUNT_MAX = 5; // and only so many are kept.
+export const BROKER_READY_TIMEOUT_MS = 15_000; // From start to answering; a large store takes seconds to recover.
+export const BROKER_STOP_GRACE_MS = 10_000;
+export const BROKER_CONNECT_TIMEOUT_MS = 3_000;
+export const BROKER_REQUEST_TIMEOUT_MS = 5_000; // One answer of the broker itself.
+export const BROKER_WATCH_INTERVAL_MS = 250; // How often the orchestrator looks whether the broker's process lives.
 
 /** Large answers are pulled in chunks, so that they never stand before small ones. */
 export const ANSWER_INLINE_BYTES_MAX = 131_072; // Up to here one message carries the whole answer.

@@ -1,0 +1,95 @@
+// The apps that this gateway serves: found by host, each with its routes and its way to its instances.
+import type { GatewayStatus } from "../runtime-image/contract/gateway-config.ts";
+import type { BrokerAccess } from "../runtime-image/contract/instance-manifest.ts";
+import type { AppSnapshot } from "../runtime-image/contract/snapshot.ts";
+import type { AppUpstream } from "./app-upstream.ts";
+import { buildRouteTable, type RouteTable } from "./routing/table.ts";
+
+/** What one snapshot makes of an app. A request keeps the one it found. */
+export interface ServedApp {
+  readonly snapshot: AppSnapshot;
+  readonly live: { readonly table: RouteTable; readonly upstream: AppUpstream } | null; // Null where nothing is deployed.
+}
+
+export interface Apps {
+  find(host: string): ServedApp | null;
+  put(snapshot: AppSnapshot): void;
+  remove(appId: string): void;
+  sweep(now: { readonly nowMs: number; readonly blockedMs: number }): void;
+  connected(): GatewayStatus["connected"];
+  close(): void;
+}
+
+export type OpenUpstream = (appId: string, access: BrokerAccess) => AppUpstream;
+
+interface Lookup {
+  readonly byHost: ReadonlyMap<string, ServedApp>;
+  readonly fallback: ServedApp | null;
+}
+
+export function createApps(openUpstream: OpenUpstream): Apps {
+  const apps = new Map<string, ServedApp>();
+  const retired = new Set<AppUpstream>();
+  let lookup: Lookup = { byHost: new Map(), fallback: null };
+
+  const retire = (upstream: AppUpstream, successor: AppUpstream | null): void => {
+    retired.add(upstream);
+    for (const { key, job } of upstream.takeQueued())
+      if (successor === null) job.fail("NO_CAPACITY", "The deployment was removed while this request waited.");
+      else successor.submit(key, job);
+  };
+
+  const serve = (snapshot: AppSnapshot, before: AppUpstream | null): ServedApp => {
+    const { deployment } = snapshot;
+    if (deployment.kind === "none") return { snapshot, live: null };
+    const upstream = before !== null && isSame(before.access, deployment.broker) ? before : openUpstream(snapshot.appId, deployment.broker);
+    upstream.update(deployment.functions);
+    return { snapshot, live: { table: buildRouteTable(deployment.functions), upstream } };
+  };
+
+  return {
+    find: (host) => lookup.byHost.get(host) ?? lookup.fallback,
+    put(snapshot) {
+      const before = apps.get(snapshot.appId)?.live?.upstream ?? null;
+      const app = serve(snapshot, before);
+      apps.set(snapshot.appId, app);
+      lookup = lookupOf(apps);
+      const after = app.live?.upstream ?? null;
+      if (before !== null && before !== after) retire(before, after);
+    },
+    remove(appId) {
+      const upstream = apps.get(appId)?.live?.upstream;
+      apps.delete(appId);
+      lookup = lookupOf(apps);
+      if (upstream !== undefined) retire(upstream, null);
+    },
+    sweep(now) {
+      for (const app of apps.values()) app.live?.upstream.sweep(now);
+      for (const upstream of retired) {
+        upstream.sweep(now);
+        if (!upstream.isIdle()) continue;
+        upstream.close();
+        retired.delete(upstream);
+      }
+    },
+    connected: () => Object.fromEntries([...apps].flatMap(([appId, { live }]) => (live === null ? [] : [[appId, live.upstream.isUp()]]))),
+    close() {
+      for (const app of apps.values()) app.live?.upstream.close();
+      for (const upstream of retired) upstream.close();
+    },
+  };
+}
+
+// Where two apps claim the same host, the first by id has it, whichever came first.
+function lookupOf(apps: ReadonlyMap<string, ServedApp>): Lookup {
+  const byHost = new Map<string, ServedApp>();
+  let fallback: ServedApp | null = null;
+  const ordered = [...apps.values()].toSorted((left, right) => (left.snapshot.appId < right.snapshot.appId ? -1 : 1));
+  for (const app of ordered) {
+    for (const host of app.snapshot.hosts) if (!byHost.has(host)) byHost.set(host, app);
+    if (app.snapshot.isDefault) fallback ??= app;
+  }
+  return { byHost, fallback };
+}
+
+const isSame = (left: BrokerAccess, right: BrokerAccess): boolean => left.url === right.url && left.jwt === right.jwt && left.seed === right.seed;

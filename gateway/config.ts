@@ -1,0 +1,74 @@
+// Reads and checks the file that tells a gateway what it is.
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { PlatformError } from "../runtime-image/contract/errors.ts";
+import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
+import { ENVIRONMENTS } from "../runtime-image/contract/instance-manifest.ts";
+
+export function readConfig(path: string | undefined): GatewayConfig {
+  if (path === undefined) throw new PlatformError("USAGE", { detail: "A gateway is started with the path of its config file." });
+  let value: unknown;
+  try {
+    value = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw new PlatformError("SETTING_INVALID", { detail: `${path} could not be read as JSON.` }, { cause });
+  }
+  return checkConfig(value);
+}
+
+/** Throws with every problem at once. */
+export function checkConfig(value: unknown): GatewayConfig {
+  const problems: string[] = [];
+  const config = asRecord(value);
+  if (config["v"] !== 1) problems.push(`v: should be 1, got ${JSON.stringify(config["v"])}`);
+  if (typeof config["gatewayId"] !== "string" || !/^[a-z0-9]+$/.test(config["gatewayId"]))
+    problems.push("gatewayId: should be lower-case letters and digits");
+  if (!ENVIRONMENTS.some((environment) => environment === config["environment"]))
+    problems.push(`environment: should be one of ${ENVIRONMENTS.join(", ")}`);
+  checkListen(config["listen"], problems);
+  checkTrusted(config["trustedProxies"], problems);
+  const broker = asRecord(config["broker"]);
+  for (const key of ["url", "jwt", "seed"]) if (typeof broker[key] !== "string") problems.push(`broker.${key}: should be a text`);
+  const limits = asRecord(config["limits"]);
+  for (const key of ["requestBodyBytesMax", "headerBytesMax", "targetBytesMax"])
+    if (!isWholeNumber(limits[key], 1)) problems.push(`limits.${key}: should be a whole number above 0`);
+  if (problems.length > 0)
+    throw new PlatformError("SETTING_INVALID", { detail: problems.join("; "), problems });
+  // Every field was checked above.
+  return value as GatewayConfig;
+}
+
+function checkListen(value: unknown, problems: string[]): void {
+  if (!Array.isArray(value) || value.length === 0) {
+    problems.push("listen: should name at least one address");
+    return;
+  }
+  for (const [index, entry] of value.entries()) {
+    const address = asRecord(entry);
+    if (typeof address["host"] !== "string") problems.push(`listen[${index}].host: should be a text`);
+    if (!isWholeNumber(address["port"], 0) || address["port"] > 65_535) problems.push(`listen[${index}].port: should be a port`);
+  }
+}
+
+function checkTrusted(value: unknown, problems: string[]): void {
+  if (!Array.isArray(value)) {
+    problems.push("trustedProxies: should be a list");
+    return;
+  }
+  for (const [index, entry] of value.entries())
+    if (typeof entry !== "string" || !isAddressOrRange(entry))
+      problems.push(`trustedProxies[${index}]: should be an address or a range such as 10.0.0.0/8, got ${JSON.stringify(entry)}`);
+}
+
+function isAddressOrRange(text: string): boolean {
+  const [address = "", prefix, more] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || more !== undefined) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+const isWholeNumber = (value: unknown, min: number): value is number => Number.isInteger(value) && Number(value) >= min;
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}

@@ -1,0 +1,157 @@
+// From a request's head to its dispatcher: reads, finds the app, collects the body, finds the route.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { ENVELOPE_VERSION } from "../runtime-image/contract/envelope.ts";
+import { type ErrorCode } from "../runtime-image/contract/errors.ts";
+import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
+import { ANSWER_STALL_TIMEOUT_MS, REQUEST_BYTES_BUFFERED_MAX } from "../runtime-image/contract/limits.ts";
+import type { Apps, ServedApp } from "./apps.ts";
+import { collectBody, NO_BODY } from "./body.ts";
+import type { Clock } from "./clock.ts";
+import type { Peer, Trust } from "./forwarded.ts";
+import { HttpExchange, HttpJob, type HttpJobParts, type Serving } from "./http-job.ts";
+import type { Log } from "./log.ts";
+import { readHead, type RequestHead } from "./request-head.ts";
+import { matchRoute } from "./routing/match.ts";
+
+export interface Handler {
+  readonly serving: Serving;
+  handle(request: IncomingMessage, response: ServerResponse, arrival: Arrival): void;
+  /** Ends connections whose clients stopped reading. */
+  sweep(nowMs: number): void;
+}
+
+export interface Arrival {
+  readonly peer: Peer;
+  readonly expects: "nothing" | "continue" | "unknown"; // What the Expect header says.
+}
+
+export interface HandlerParts {
+  readonly config: GatewayConfig;
+  readonly apps: Apps;
+  readonly trust: Trust;
+  readonly isReady: () => boolean; // Whether the snapshots were learnt.
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const LINGER_MS = 1_000; // A client in the middle of its body needs a moment to read why it was refused.
+
+export function createHandler(parts: HandlerParts): Handler {
+  const { config, apps, clock, log } = parts;
+  const serving: Serving = {
+    environment: config.environment,
+    heldBodies: { bytes: 0, bytesMax: REQUEST_BYTES_BUFFERED_MAX },
+    unflushed: new Map(),
+    openCount: 0,
+    isStopping: false,
+  };
+  const rules = { limits: config.limits, trust: parts.trust };
+  const bodyRules = { bytesMax: config.limits.requestBodyBytesMax, held: serving.heldBodies };
+  const { nowMs } = clock;
+
+  const receive = (request: IncomingMessage, response: ServerResponse, arrival: Arrival): void => {
+    const incoming = { method: request.method ?? "", target: request.url ?? "", httpVersion: request.httpVersion, rawHeaders: request.rawHeaders };
+    const reading = readHead(incoming, arrival.peer, rules);
+    if (reading.kind === "refused") {
+      refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
+      return;
+    }
+    const { head } = reading;
+    const common = { serving, response, id: head.id, accept: head.accept, nowMs };
+    const found = arrival.expects === "unknown" ? "EXPECTATION_FAILED" : findApp(head);
+    if (typeof found === "string") return refuse(request, common, found);
+    if (head.bodyBytes === 0 && !head.isChunked) return dispatch(common, head, { app: found, body: NO_BODY });
+    if (arrival.expects === "continue") response.writeContinue();
+    receiveBody(request, { common, head, app: found });
+  };
+
+  const findApp = (head: RequestHead): ServedApp | ErrorCode => {
+    const app = apps.find(head.host);
+    if (app !== null) return app.live === null ? "NOTHING_DEPLOYED" : app;
+    return parts.isReady() ? "APP_NOT_FOUND" : "GATEWAY_STARTING";
+  };
+
+  const receiveBody = (request: IncomingMessage, { common, head, app }: { common: HttpJobParts; head: RequestHead; app: ServedApp }): void => {
+    serving.openCount++;
+    let isCounted = true;
+    const uncount = (): void => {
+      if (isCounted) serving.openCount--;
+      isCounted = false;
+    };
+    common.response.once("close", uncount);
+    collectBody(request, bodyRules, (reading) => {
+      uncount();
+      if (reading.kind === "refused") return refuse(request, common, reading.code);
+      // The snapshot may have moved on meanwhile: what arrives now goes where requests go now.
+      const current = apps.find(head.host) ?? app;
+      dispatch(common, head, { app: current.live === null ? app : current, body: reading.body });
+    });
+  };
+
+  const dispatch = (common: HttpJobParts, head: RequestHead, { app, body }: { app: ServedApp; body: Uint8Array }): void => {
+    const { live } = app;
+    const match = live === null ? null : matchRoute(live.table, head);
+    const { id, method, path, query, headers, sourceIp, scheme, httpVersion } = head;
+    const route = match?.route ?? "";
+    const request = { v: ENVELOPE_VERSION, id, method, path, query, route, params: match?.params ?? null, headers, sourceIp, scheme, httpVersion };
+    const job = new HttpJob(common, { ...request, startEpochMs: clock.epochMs() }, { body });
+    job.bodyBytes = body.length;
+    try {
+      if (live === null || match === null) job.fail("ROUTE_NOT_FOUND");
+      else live.upstream.submit(match.key, job);
+    } catch (cause) {
+      log.error("a request could not be dispatched", { requestId: id, cause });
+      job.fail("INTERNAL");
+    }
+  };
+
+  return {
+    serving,
+    handle(request, response, arrival) {
+      try {
+        receive(request, response, arrival);
+      } catch (cause) {
+        log.error("a request could not be handled", { cause });
+        response.destroy();
+      }
+    },
+    sweep(now) {
+      for (const [response, sinceMs] of serving.unflushed)
+        if (response.writableFinished || response.destroyed) serving.unflushed.delete(response);
+        else if (now - sinceMs >= ANSWER_STALL_TIMEOUT_MS) {
+          serving.unflushed.delete(response);
+          response.destroy();
+        }
+    },
+  };
+}
+
+/** Answers without a function. Where a body is still coming, the connection ends with the answer. */
+function refuse(request: IncomingMessage, common: HttpJobParts, code: ErrorCode): void {
+  const { response } = common;
+  const hasUnreadBody = !request.complete && (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0);
+  if (hasUnreadBody) lingerBeforeClose(request, response);
+  new HttpExchange(common).fail(code);
+}
+
+// Closing while bytes are unread resets the connection, and the answer may be lost with it: so the answer goes out whole,
+// and the rest of the body is read and dropped for a moment before its end closes the connection (RFC 9112 9.6).
+function lingerBeforeClose(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  const endNow = response.end.bind(response);
+  let isClosing = false;
+  const close = (): void => {
+    if (isClosing) return;
+    isClosing = true;
+    clearTimeout(timer);
+    endNow();
+  };
+  const timer = setTimeout(close, LINGER_MS);
+  request.once("close", close);
+  request.once("end", close);
+  request.resume();
+  response.end = (body?: unknown) => {
+    if (typeof body === "string") response.write(body);
+    return response;
+  };
+}

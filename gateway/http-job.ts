@@ -1,0 +1,115 @@
+// One request of a client as a dispatcher sees it: what is asked, and how the answer gets back to the client.
+import type { ServerResponse } from "node:http";
+import type { Environment } from "../runtime-image/contract/instance-manifest.ts";
+import { type ErrorCode } from "../runtime-image/contract/errors.ts";
+import { createSink, writeError, writeWhole } from "./answer.ts";
+import { giveBack, type ByteCount } from "./body.ts";
+import type { BodySink, HeldAnswer, Job, RequestParts, WholeAnswer } from "./dispatch/job.ts";
+
+/** What all requests of a gateway share. */
+export interface Serving {
+  readonly environment: Environment;
+  readonly heldBodies: ByteCount;
+  /** Answers whose bytes the kernel did not take at once; they are looked after. */
+  readonly unflushed: Map<ServerResponse, number>;
+  openCount: number; // Requests that wait for their answer.
+  isStopping: boolean;
+}
+
+const NO_PARTS: { readonly body: Uint8Array } = { body: new Uint8Array(0) };
+
+export interface HttpJobParts {
+  readonly serving: Serving;
+  readonly response: ServerResponse;
+  readonly id: string;
+  readonly accept: string;
+  readonly nowMs: () => number;
+}
+
+/** A class, because one is made for every request: its methods are made once. */
+export class HttpExchange {
+  readonly parts: HttpJobParts;
+  isOver = false;
+  bodyBytes = 0; // Counted as held until the end.
+
+  constructor(parts: HttpJobParts) {
+    this.parts = parts;
+    parts.serving.openCount++;
+  }
+
+  /** Ends the book-keeping; later calls do nothing, because a client may go at any time. */
+  finish(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.parts.serving.openCount--;
+    if (this.bodyBytes > 0) giveBack(this.parts.serving.heldBodies, this.bodyBytes);
+  }
+
+  isAbandoned(): boolean {
+    const { socket, destroyed } = this.parts.response;
+    return destroyed || socket === null ? this.parts.response.req.socket.destroyed : socket.destroyed;
+  }
+
+  /** Whether there is still someone to answer; also says "last answer" while this process stops. */
+  begin(): boolean {
+    const { response, serving } = this.parts;
+    if (this.isOver) return false;
+    if (this.isAbandoned()) {
+      this.finish();
+      return false;
+    }
+    if (serving.isStopping) response.shouldKeepAlive = false;
+    return true;
+  }
+
+  end(): void {
+    const { response, serving, nowMs } = this.parts;
+    if (response.writableLength > 0) serving.unflushed.set(response, nowMs());
+    this.finish();
+  }
+
+  fail(code: ErrorCode, detail?: string): void {
+    if (!this.begin()) return;
+    const { response, id, accept, serving } = this.parts;
+    writeError(response, { code, requestId: id, accept, detail: visibleDetail(code, detail, serving.environment) });
+    this.end();
+  }
+}
+
+export class HttpJob extends HttpExchange implements Job {
+  readonly request: RequestParts;
+  readonly body: Uint8Array;
+
+  constructor(parts: HttpJobParts, request: RequestParts, { body } = NO_PARTS) {
+    super(parts);
+    this.request = request;
+    this.body = body;
+  }
+
+  answer(header: WholeAnswer, body: Uint8Array): void {
+    if (!this.begin()) return;
+    const written = writeWhole(this.parts.response, { header, body, requestId: this.parts.id });
+    if (written === null) this.fail("HANDLER_ANSWER_INVALID", "A status, length or header of the answer cannot be sent.");
+    else this.end();
+  }
+
+  stream(header: HeldAnswer): BodySink | null {
+    if (!this.begin()) return null;
+    const sink = createSink(this.parts.response, {
+      header,
+      requestId: this.parts.id,
+      fail: (code, detail) => this.fail(code, detail),
+      onOver: () => this.end(),
+    });
+    if (sink === null) this.fail("HANDLER_ANSWER_INVALID", "A status or length of the answer cannot be sent.");
+    return sink;
+  }
+}
+
+const PROMOTE = "Promote what runs in staging with `orchestrator promote`, or deploy with `--promote`.";
+
+/** Explanations may hold an owner's paths and stacks. Production shows only what its owner has to do. */
+export function visibleDetail(code: ErrorCode, detail: string | undefined, environment: Environment): string | null {
+  if (code === "NOTHING_DEPLOYED") return environment === "production" ? PROMOTE : "Deploy with `orchestrator up`.";
+  return environment === "production" ? null : (detail ?? null);
+}

@@ -1,0 +1,135 @@
+// orchestrator up [folder]: serves an app from a folder until it is told to stop.
+import type { Command } from "commander";
+import { type AppSource, readAppFolder } from "../apps/app-folder.ts";
+import { watchApp } from "../apps/watch.ts";
+import { type PlannedFunction, planBuilds } from "../builds/build-plan.ts";
+import { DEFAULT_API_PORT, type UpFlags, type UpSettings, environmentSettings, upSettings } from "../config.ts";
+import { type Output, createOutput } from "../log.ts";
+import { type Platform, startPlatform } from "../platform.ts";
+import type { DeployOutcome } from "../releases/deployer.ts";
+
+export function addUp(program: Command): void {
+  program
+    .command("up")
+    .description("Serves an app: builds its functions, keeps them warm, answers on a staging and a production address.")
+    .argument("[folder]", "the app's folder", ".")
+    .option("--engine <kind>", "what runs functions: auto, docker or process", "auto")
+    .option("--staging-port <port>", "where staging answers", "3333")
+    .option("--production-port <port>", "where production answers", "3334")
+    .option("--api-port <port>", "where the management API answers", String(DEFAULT_API_PORT))
+    .option("--nats <url>", "a nats-server of your own (see: orchestrator nats config)")
+    .option("--home <dir>", "where state is kept (default: .orchestrator in the app's folder)")
+    .option("--trust-proxy <range...>", "addresses of proxies whose x-forwarded-* headers are believed")
+    .option("--promote", "also promote to production what was just deployed to staging")
+    .option("--no-watch", "do not rebuild when files change")
+    .option("--json", "print JSON, one object per line")
+    .addHelpText("after", "\nExamples:\n  orchestrator up\n  orchestrator up examples/hello --promote\n  orchestrator up --engine process --staging-port 8080")
+    .action(async (folder: string, flags: UpFlags) => {
+      const settings = upSettings(folder, flags);
+      await up(settings, createOutput({ isJson: settings.isJson, isColored: process.stdout.isTTY && !environmentSettings().noColor }));
+    });
+}
+
+async function up(settings: UpSettings, output: Output): Promise<void> {
+  const stop = stopSignal();
+  // What is wrong with the app is said before anything is started.
+  const app = await readAppFolder(settings.appFolder);
+  const planned = await planBuilds(app);
+  const platform = await startPlatform(settings, app, output);
+  try {
+    const { outcome, seconds } = await timed(async () => platform.publish(planned));
+    showOutcome(output, outcome, `staging runs ${countOf(planned.length, "function")}, ready after ${seconds} s`);
+    if (settings.isPromoting) showOutcome(output, await platform.promote(), "production runs the same builds");
+    showReady(settings, app, platform, output);
+    const watching = settings.isWatching ? reloadOnChange(settings, platform, output, planned) : null;
+    await stop;
+    watching?.close();
+    output.step("stopping: requests in flight are finished first");
+  } finally {
+    await platform.stop();
+  }
+  output.facts("stopped", ["stopped; nothing is left running"], {});
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM. A second one ends the process at once; what it leaves is cleaned up at the next start. */
+async function stopSignal(): Promise<void> {
+  return new Promise((done) => {
+    let count = 0;
+    const onSignal = (): void => {
+      count += 1;
+      if (count === 1) done();
+      else if (count > 2) process.exit(130); // A shell and npm may both pass on one Ctrl-C, so two are one.
+    };
+    process.on("SIGINT", onSignal).on("SIGTERM", onSignal).on("SIGHUP", onSignal);
+  });
+}
+
+function showReady(settings: UpSettings, app: AppSource, platform: Platform, output: Output): void {
+  const staging = `http://localhost:${settings.stagingPort}`;
+  const production = `http://localhost:${settings.productionPort}`;
+  const api = `http://localhost:${settings.apiPort}`;
+  const promoted = platform.isPromoted() ? "" : "   (answers 503 until you promote: orchestrator promote)";
+  const lines = [
+    "",
+    `  ${app.appName} is up`,
+    "",
+    `  staging         ${staging}`,
+    `  production      ${production}${promoted}`,
+    `  management API  ${api}`,
+    `  engine          ${platform.engineLine}`,
+    `  routes          ${app.functions.map((fn) => `${fn.method} ${fn.path}`).join(", ")}`,
+    "",
+    settings.isWatching ? "  Save a file to reload its function. Ctrl-C stops everything." : "  Ctrl-C stops everything.",
+    "",
+  ];
+  const routes = app.functions.map((fn) => ({ method: fn.method, path: fn.path, function: fn.name }));
+  output.facts("ready", lines, { app: app.appName, staging, production, api, engine: platform.engineLine, home: settings.home, isPromoted: platform.isPromoted(), routes });
+}
+
+function showOutcome(output: Output, outcome: DeployOutcome, text: string): void {
+  output.step(text);
+  for (const failure of outcome.failures) output.warn(`${outcome.environment}: ${failure.functionName} does not start and is tried again: ${failure.code}: ${failure.message}`);
+}
+
+function reloadOnChange(settings: UpSettings, platform: Platform, output: Output, first: readonly PlannedFunction[]): { close(): void } {
+  let known = idsOf(first);
+  let isBusy = false;
+  let isDirty = false;
+  const reload = async (): Promise<void> => {
+    const app = await readAppFolder(settings.appFolder);
+    watch.include(app.functions.map((fn) => fn.folder));
+    const planned = await planBuilds(app);
+    const ids = idsOf(planned);
+    if (ids === known) return; // Saved without a change, or a file that no function ships.
+    const { outcome, seconds } = await timed(async () => platform.publish(planned));
+    known = ids;
+    showOutcome(output, outcome, `reloaded ${outcome.builtNames.length === 0 ? app.appName : outcome.builtNames.join(", ")} in ${seconds} s`);
+  };
+  const changed = (): void => {
+    isDirty = true;
+    if (isBusy) return;
+    isBusy = true;
+    const turns = async (): Promise<void> => {
+      while (isDirty) {
+        isDirty = false;
+        // A broken state between two saves is shown; what is live stays live.
+        await reload().catch((error: unknown) => output.error(error));
+      }
+      isBusy = false;
+    };
+    void turns(); // It catches every error itself.
+  };
+  const watch = watchApp(settings.appFolder, changed, (error) => output.warn(`files are no longer watched: ${error.message}`));
+  watch.include(first.map((one) => `${settings.appFolder}/${one.release.name}`));
+  return watch;
+}
+
+const idsOf = (planned: readonly PlannedFunction[]): string => JSON.stringify(planned.map((one) => one.release));
+
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+async function timed<Value>(work: () => Promise<Value>): Promise<{ outcome: Value; seconds: string }> {
+  const startMs = performance.now();
+  const outcome = await work();
+  return { outcome, seconds: ((performance.now() - startMs) / 1000).toFixed(2) };
+}

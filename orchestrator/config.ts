@@ -1,0 +1,98 @@
+// What a platform is told: flags of `up` and the few environment variables it reads, checked together, every problem at once.
+import { BlockList, isIP } from "node:net";
+import { join, resolve } from "node:path";
+import { PlatformError } from "../runtime-image/contract/errors.ts";
+
+export type EngineChoice = "auto" | "docker" | "process";
+
+export interface UpSettings {
+  readonly appFolder: string;
+  readonly home: string;
+  readonly engine: EngineChoice;
+  readonly stagingPort: number;
+  readonly productionPort: number;
+  readonly apiPort: number;
+  readonly natsUrl: string | null;
+  readonly trustedProxies: readonly string[];
+  readonly isWatching: boolean;
+  readonly isPromoting: boolean;
+  readonly isJson: boolean;
+}
+
+/** Flags as the command line gives them: text, unchecked. */
+export interface UpFlags {
+  readonly engine: string;
+  readonly stagingPort: string;
+  readonly productionPort: string;
+  readonly apiPort: string;
+  readonly nats?: string;
+  readonly home?: string;
+  readonly trustProxy?: readonly string[];
+  readonly watch: boolean;
+  readonly promote?: boolean;
+  readonly json?: boolean;
+}
+
+export const DEFAULT_API_PORT = 3330;
+const ENGINES: readonly EngineChoice[] = ["auto", "docker", "process"];
+
+export function upSettings(folder: string, flags: UpFlags): UpSettings {
+  const problems: string[] = [];
+  const engine = ENGINES.find((name) => name === flags.engine);
+  if (engine === undefined) problems.push(`--engine: should be one of ${ENGINES.join(", ")}, got "${flags.engine}"`);
+  const stagingPort = portOf("--staging-port", flags.stagingPort, problems);
+  const productionPort = portOf("--production-port", flags.productionPort, problems);
+  const apiPort = portOf("--api-port", flags.apiPort, problems);
+  if (problems.length === 0 && new Set([stagingPort, productionPort, apiPort]).size < 3)
+    problems.push(`--staging-port, --production-port and --api-port: should be three different ports, got ${stagingPort}, ${productionPort} and ${apiPort}`);
+  const natsUrl = flags.nats ?? null;
+  if (natsUrl !== null && !isNatsUrl(natsUrl)) problems.push(`--nats: should be a URL such as nats://192.0.2.1:4222, got "${natsUrl}"`);
+  const trustedProxies = flags.trustProxy ?? [];
+  for (const range of trustedProxies) if (!isRange(range)) problems.push(`--trust-proxy: should be an address or a range such as 10.0.0.0/8, got "${range}"`);
+  if (problems.length > 0 || engine === undefined) throw new PlatformError("SETTING_INVALID", { problems, remedy: "See: orchestrator up --help" });
+  const appFolder = resolve(folder);
+  return {
+    appFolder,
+    home: resolve(flags.home ?? join(appFolder, ".orchestrator")),
+    engine,
+    stagingPort,
+    productionPort,
+    apiPort,
+    natsUrl,
+    trustedProxies,
+    isWatching: flags.watch,
+    isPromoting: flags.promote ?? false,
+    isJson: flags.json ?? false,
+  };
+}
+
+export function portOf(flag: string, text: string, problems: string[]): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+  problems.push(`${flag}: should be a port from 1 to 65535, got "${text}"`);
+  return 0;
+}
+
+function isNatsUrl(text: string): boolean {
+  return URL.canParse(text) && ["nats:", "tls:"].includes(new URL(text).protocol);
+}
+
+function isRange(text: string): boolean {
+  const [address = "", prefix] = text.split("/");
+  const family = isIP(address);
+  if (family === 0) return false;
+  try {
+    if (prefix !== undefined) new BlockList().addSubnet(address, Number(prefix), family === 6 ? "ipv6" : "ipv4");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The environment variables that the orchestrator reads, all of them. */
+export const environmentSettings = (): { dockerHost: string | null; natsServer: string | null; searchPath: string; noColor: boolean } => ({
+  dockerHost: process.env["DOCKER_HOST"] ?? null,
+  natsServer: process.env["NATS_SERVER"] ?? null,
+  searchPath: process.env["PATH"] ?? "",
+  noColor: process.env["NO_COLOR"] !== undefined,
+});

@@ -1,0 +1,45 @@
+// Looks at everything that a platform needs on this machine, and judges it.
+import type { NatsBinarySearch } from "../nats/binary.ts";
+import { gatherBrokerFacts } from "./broker-facts.ts";
+import type { Check } from "./check.ts";
+import type { DockerFacts } from "./facts.ts";
+import { judge } from "./judge.ts";
+import {
+  fileDescriptorCountMax,
+  gatherDiskFacts,
+  gatherMemoryFacts,
+  gatherNatsFacts,
+  gatherPortFacts,
+  hasIpv6Loopback,
+  type PortQuestion,
+} from "./machine-facts.ts";
+
+export interface DiagnoseInputs {
+  readonly home: string;
+  readonly natsSearch: NatsBinarySearch;
+  readonly natsUrl: string | null; // A broker to look at: one of the owner's, or the running platform's.
+  readonly ports: readonly PortQuestion[];
+  readonly askDocker: () => Promise<DockerFacts>;
+}
+
+export async function diagnose(inputs: DiagnoseInputs): Promise<Check[]> {
+  const [nats, broker, docker, ports, disk, hasIpv6] = await Promise.all([
+    gatherNatsFacts(inputs.natsSearch),
+    inputs.natsUrl === null ? null : gatherBrokerFacts(inputs.natsUrl),
+    inputs.askDocker(),
+    Promise.all(inputs.ports.map(gatherPortFacts)),
+    gatherDiskFacts(inputs.home),
+    hasIpv6Loopback(),
+  ]);
+  return judge({
+    nodeVersion: process.versions.node,
+    nats,
+    broker,
+    docker,
+    ports,
+    disk,
+    memory: gatherMemoryFacts(),
+    fileDescriptorCountMax: fileDescriptorCountMax(),
+    hasIpv6Loopback: hasIpv6,
+  });
+}

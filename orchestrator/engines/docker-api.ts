@@ -1,0 +1,136 @@
+// What we ask of a Docker engine, in our own types; docker-client.ts speaks it.
+import type { Readable } from "node:stream";
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface DockerApi {
+  /** Where the engine listens, for messages. */
+  readonly endpoint: string;
+  readonly containers: DockerContainers;
+  readonly images: DockerImages;
+  readonly networks: DockerNetworks;
+  /** Throws ENGINE_UNAVAILABLE unless the engine answers. */
+  engineInfo(): Promise<EngineInfo>;
+  /** Container events with these labels, one JSON text per line, from a moment on; ends when the connection does. */
+  events(query: { readonly labels: Labels; readonly sinceEpochMs: number; readonly signal: AbortSignal }): Promise<Readable>;
+}
+
+export interface EngineInfo {
+  readonly version: string;
+  readonly operatingSystem: string; // "linux"
+  readonly architecture: string; // As uname says it: "x86_64", "aarch64".
+}
+
+/** For a container that is not there every method but create() and start() is fine with it, and says so where it has an answer. */
+export interface DockerContainers {
+  create(name: string, options: ContainerOptions): Promise<string>;
+  start(container: string): Promise<void>;
+  kill(container: string, signalName: "SIGTERM" | "SIGKILL"): Promise<void>;
+  /** Resolves when it no longer runs, or is not there. */
+  untilStopped(container: string, signal: AbortSignal): Promise<{ readonly exitCode: number | null }>;
+  remove(container: string): Promise<void>;
+  inspect(container: string): Promise<ContainerState | null>;
+  list(query: { readonly labels: Labels; readonly states?: readonly string[] }): Promise<readonly ListedContainer[]>;
+  /** Docker's framed log stream, each frame with its time; null for a container that is not there. */
+  logs(container: string, options: { readonly since: string; readonly follow: boolean; readonly signal: AbortSignal }): Promise<Readable | null>;
+  writeFiles(container: string, folder: string, tar: Readable): Promise<void>;
+  readFiles(container: string, path: string): Promise<Readable>;
+  commit(container: string, image: { readonly repository: string; readonly tag: string }): Promise<void>;
+}
+
+/** Engine-wide shape of the create call; docker-container-options.ts decides what is in it. */
+export interface ContainerOptions {
+  readonly Image: string;
+  readonly Entrypoint?: string[];
+  readonly Cmd?: string[];
+  readonly Env?: string[];
+  readonly User?: string;
+  readonly Hostname?: string;
+  readonly Labels: Record<string, string>;
+  readonly StopSignal?: string;
+  readonly StopTimeout?: number;
+  readonly NetworkDisabled?: boolean;
+  readonly HostConfig: HostOptions;
+}
+
+export interface HostOptions {
+  readonly NetworkMode: string;
+  readonly CapDrop: string[];
+  readonly CapAdd?: string[];
+  readonly SecurityOpt: string[];
+  readonly ReadonlyRootfs: boolean;
+  readonly Binds?: string[];
+  readonly Tmpfs?: Record<string, string>;
+  readonly Memory?: number;
+  readonly MemorySwap?: number;
+  readonly NanoCpus?: number;
+  readonly PidsLimit?: number;
+  readonly OomScoreAdj?: number;
+  readonly Sysctls?: Record<string, string>;
+  readonly IpcMode?: string;
+  readonly CgroupnsMode?: "private" | "host";
+  readonly UsernsMode?: string;
+  readonly LogConfig: { Type: string; Config: Record<string, string> };
+  readonly Ulimits?: { Name: string; Soft: number; Hard: number }[];
+  readonly RestartPolicy: { Name: string };
+}
+
+export interface ContainerState {
+  readonly isRunning: boolean;
+  readonly exitCode: number;
+  readonly outOfMemory: boolean;
+}
+
+export interface ListedContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string; // "created", "running", "paused", "restarting", "removing", "exited" or "dead".
+  readonly labels: Labels;
+}
+
+export interface DockerImages {
+  inspect(reference: string): Promise<ImageInfo | null>;
+  list(query: { readonly labels: Labels }): Promise<readonly ImageInfo[]>;
+  tag(reference: string, as: { readonly repository: string; readonly tag: string }): Promise<void>;
+  /** Makes an image of one layer out of a tar of its files. */
+  importTar(tar: Readable, image: { readonly repository: string; readonly tag: string; readonly changes: readonly string[] }): Promise<void>;
+  /** Builds the Dockerfile in a tar. */
+  build(tar: Readable, options: BuildOptions): Promise<void>;
+  /** Asks the registry; aborting gives up. */
+  pull(reference: string, onAnswer: () => void, signal: AbortSignal): Promise<void>;
+}
+
+export interface BuildOptions {
+  readonly reference: string;
+  readonly labels: Labels;
+  readonly args: Readonly<Record<string, string>>;
+}
+
+export interface ImageInfo {
+  readonly id: string;
+  readonly references: readonly string[];
+  readonly labels: Labels;
+  readonly bytes: number;
+  readonly createdEpochMs: number;
+}
+
+export interface DockerNetworks {
+  create(options: NetworkOptions): Promise<void>;
+  inspect(name: string): Promise<NetworkInfo | null>;
+  list(query: { readonly labels: Labels }): Promise<readonly { readonly id: string; readonly name: string }[]>;
+  remove(network: string): Promise<void>;
+}
+
+export interface NetworkOptions {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly bridgeOptions: Readonly<Record<string, string>>;
+  readonly subnet?: string;
+}
+
+export interface NetworkInfo {
+  readonly id: string;
+  readonly gateway: string; // The host's IPv4 address on it, "" where there is none.
+  readonly bridgeOptions: Readonly<Record<string, string>>;
+  readonly containerCount: number;
+}

@@ -1,0 +1,153 @@
+// Runs every instance in a container of its own: closed by default, one network per environment, behind a wall.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { ensureRuntimeImage, type RuntimeImageOptions } from "../images/runtime-image.ts";
+import { createDockerBuilds } from "./docker-builds.ts";
+import type { DockerApi } from "./docker-api.ts";
+import type { DockerAddress } from "./docker-address.ts";
+import { createDockerClient } from "./docker-client.ts";
+import { containerOptions } from "./docker-container-options.ts";
+import { watchDockerExits } from "./docker-exits.ts";
+import { followDockerLogs } from "./docker-follow.ts";
+import { LABELS, instanceContainerName, labelsOf, observedInstance, type Platform, type Role } from "./docker-labels.ts";
+import { ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
+import { createDockerWall } from "./docker-wall.ts";
+import type { Engine, InstanceSpec } from "./engine.ts";
+
+export interface DockerEngineOptions extends RuntimeImageOptions {
+  readonly platformId: string; // Lower-case letters, digits and dashes: it is part of names.
+  readonly homeLabel: string; // The home's path, for whoever wonders where a container came from.
+  readonly docker: DockerAddress;
+  readonly subnets?: Subnets; // For a host whose own networks collide with what Docker would choose.
+  readonly wallThrough?: "any" | "helper"; // "helper" never runs iptables from this process.
+  readonly now?: () => number; // Epoch ms.
+}
+
+const HAS_IPV6 = existsSync("/proc/sys/net/ipv6");
+
+export function createDockerEngine(options: DockerEngineOptions): Engine {
+  assert(/^[a-z0-9][a-z0-9-]*$/.test(options.platformId), `a platform's id is part of names, got "${options.platformId}"`);
+  const platform: Platform = { platformId: options.platformId, homeLabel: options.homeLabel };
+  const now = options.now ?? Date.now;
+  const docker = createDockerClient(options.docker);
+  const prepared: { runtimeImage: string | null; brokerHost: string | null; broker: Broker | null; hole: string | null } = {
+    runtimeImage: null,
+    brokerHost: null,
+    broker: null,
+    hole: null,
+  };
+  const runtimeImage = (): string => {
+    assert(prepared.runtimeImage !== null, "prepare() comes first");
+    return prepared.runtimeImage;
+  };
+  const builds = createDockerBuilds(docker, platform, runtimeImage);
+  const wall = createDockerWall(docker, platform, { image: runtimeImage, via: options.wallThrough ?? "any" });
+  const starting = new Set<string>();
+  const nameOf = (instanceId: string): string => instanceContainerName(platform.platformId, instanceId);
+  const raiseWall = async (): Promise<void> => {
+    prepared.hole = await wall.raise(prepared.broker);
+  };
+
+  return {
+    kind: "docker",
+    get description() {
+      return prepared.hole === null ? DESCRIPTION : `${DESCRIPTION} ${describeHole(prepared.hole)}`;
+    },
+    async prepare() {
+      await docker.engineInfo();
+      prepared.runtimeImage = (await ensureRuntimeImage(docker, options)).reference;
+      prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
+      await raiseWall();
+      await removeHalfMade(docker, platform, (name) => starting.has(name) || builds.isBusyWith(name));
+    },
+    brokerHost() {
+      assert(prepared.brokerHost !== null, "prepare() comes first");
+      return prepared.brokerHost;
+    },
+    async allowBroker(broker) {
+      prepared.broker = broker;
+      await raiseWall();
+    },
+    build: (source) => builds.build(source),
+    async start(spec) {
+      const name = nameOf(spec.instanceId);
+      starting.add(name);
+      try {
+        await startContainer(docker, { name, spec, platform, image: await builds.imageOf(spec.buildId), createdEpochMs: now() });
+      } finally {
+        starting.delete(name);
+      }
+    },
+    stop: (instanceId, { graceMs }) => stopContainer(docker, nameOf(instanceId), graceMs),
+    async list() {
+      const containers = await docker.containers.list({ labels: labelsOf(platform, "instance") });
+      return containers.map(observedInstance).filter((instance) => instance !== null);
+    },
+    watchExits(onExit, signal) {
+      // It ends by the signal only, and takes every failure of the engine as a reason to try again.
+      void watchDockerExits(docker, { platform, sinceEpochMs: now(), signal }, onExit);
+    },
+    followLogs: (instanceId, { sinceEpochMs, signal }, onLine) =>
+      followDockerLogs(docker, { container: nameOf(instanceId), sinceEpochMs, signal }, onLine),
+    async dispose() {
+      await removeContainers(docker, platform, () => true);
+      await wall.remove();
+      await removeNetworks(docker, platform);
+    },
+  };
+}
+
+type Broker = { readonly host: string; readonly port: number };
+
+const DESCRIPTION = "Every instance is a closed container; it shares the host's kernel, and reaches the broker and the outside world only.";
+
+const describeHole = (reason: string): string =>
+  `WARNING: the wall could not be put into the host's packet filter, so functions can open every port of this host that does not listen on 127.0.0.1 only. (${reason})`;
+
+interface Start {
+  readonly name: string;
+  readonly spec: InstanceSpec;
+  readonly platform: Platform;
+  readonly image: string;
+  readonly createdEpochMs: number;
+}
+
+async function startContainer(docker: DockerApi, { name, spec, platform, image, createdEpochMs }: Start): Promise<void> {
+  const container = await docker.containers.create(name, containerOptions(spec, { platform, image, createdEpochMs, hasIpv6: HAS_IPV6 }));
+  try {
+    await docker.containers.start(container);
+  } catch (cause) {
+    await docker.containers.remove(container);
+    throw cause;
+  }
+}
+
+async function stopContainer(docker: DockerApi, name: string, graceMs: number): Promise<void> {
+  const state = await docker.containers.inspect(name);
+  if (state?.isRunning && graceMs > 0) {
+    await docker.containers.kill(name, "SIGTERM");
+    const grace = AbortSignal.timeout(graceMs);
+    await docker.containers.untilStopped(name, grace).catch((cause: unknown) => {
+      if (!grace.aborted) throw cause; // When the grace is over, the removal below kills it.
+    });
+  }
+  await docker.containers.remove(name);
+}
+
+/** An orchestrator that died between two calls leaves containers that never ran, or that were to live for a moment. */
+async function removeHalfMade(docker: DockerApi, platform: Platform, isInUse: (name: string) => boolean): Promise<void> {
+  for (const role of ["build", "helper"] as const) await removeContainers(docker, platform, (name) => !isInUse(name), { role });
+  await removeContainers(docker, platform, (name) => !isInUse(name), { role: "instance", states: ["created"] });
+}
+
+async function removeContainers(
+  docker: DockerApi,
+  platform: Platform,
+  isWanted: (name: string) => boolean,
+  only: { readonly role?: Role; readonly states?: readonly string[] } = {},
+): Promise<void> {
+  const { [LABELS.role]: _, ...anyRole } = labelsOf(platform, "instance");
+  const labels = only.role === undefined ? anyRole : labelsOf(platform, only.role);
+  const containers = await docker.containers.list({ labels, ...(only.states && { states: only.states }) });
+  await Promise.all(containers.filter(({ name }) => isWanted(name)).map(({ id }) => docker.containers.remove(id)));
+}

@@ -1,0 +1,68 @@
+// The names and labels of everything that we make in a Docker engine: by them it is found again, and by them it is removed.
+import { createHash } from "node:crypto";
+import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import type { InstanceSpec, ObservedInstance } from "./engine.ts";
+import type { ListedContainer } from "./docker-api.ts";
+
+export const LABELS = {
+  platform: "orchestrator.platform",
+  home: "orchestrator.home",
+  role: "orchestrator.role",
+  app: "orchestrator.app",
+  environment: "orchestrator.environment",
+  function: "orchestrator.function",
+  build: "orchestrator.build",
+  instance: "orchestrator.instance",
+  created: "orchestrator.created", // Epoch ms; Docker's own lists know it to the second only.
+} as const;
+
+/** "build" and "helper" live for a moment only; "image" is what several platforms share. */
+export type Role = "instance" | "build" | "helper" | "network" | "image";
+
+export interface Platform {
+  readonly platformId: string;
+  readonly homeLabel: string;
+}
+
+export const labelsOf = (platform: Platform, role: Role): Record<string, string> => ({
+  [LABELS.platform]: platform.platformId,
+  [LABELS.home]: platform.homeLabel,
+  [LABELS.role]: role,
+});
+
+export const instanceLabels = (platform: Platform, spec: InstanceSpec, createdEpochMs: number): Record<string, string> => ({
+  ...labelsOf(platform, "instance"),
+  [LABELS.app]: spec.appId,
+  [LABELS.environment]: spec.environment,
+  [LABELS.function]: spec.functionName,
+  [LABELS.build]: spec.buildId,
+  [LABELS.instance]: spec.instanceId,
+  [LABELS.created]: String(createdEpochMs),
+});
+
+/** Null for a container that is no instance, or that was never started. */
+export function observedInstance(container: ListedContainer): ObservedInstance | null {
+  const isRunning = ["running", "paused", "restarting"].includes(container.state);
+  if (!isRunning && container.state !== "exited" && container.state !== "dead") return null;
+  const { labels } = container;
+  const instanceId = labels[LABELS.instance];
+  const environment = labels[LABELS.environment];
+  if (instanceId === undefined || (environment !== "staging" && environment !== "production")) return null;
+  return {
+    instanceId,
+    environment,
+    appId: labels[LABELS.app] ?? "",
+    functionName: labels[LABELS.function] ?? "",
+    buildId: labels[LABELS.build] ?? "",
+    state: isRunning ? "running" : "exited",
+    startedEpochMs: Number(labels[LABELS.created] ?? 0),
+  };
+}
+
+export const instanceContainerName = (platformId: string, instanceId: string): string => `orchestrator-${platformId}-${instanceId}`;
+export const networkName = (platformId: string, environment: Environment): string => `orchestrator-${platformId}-${environment}`;
+
+/** At most 15 characters, the kernel's limit for an interface; hashed, because a platform's id may be longer. */
+export const bridgeName = (platformId: string, environment: Environment): string => `orc-${shortHash(platformId)}-${environment.slice(0, 1)}`;
+
+export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);

@@ -1,0 +1,51 @@
+// Where the process engine keeps what, inside the home.
+import { join } from "node:path";
+
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+
+export interface Layout {
+  readonly runtimes: string;
+  readonly builds: string;
+  readonly instances: string;
+  readonly temporary: string;
+  runtime(hash: string): string;
+  warmCache(hash: string): string;
+  build(buildId: string): string;
+  instance(instanceId: string): InstanceFiles;
+}
+
+export interface InstanceFiles {
+  readonly folder: string;
+  readonly stateFile: string;
+  readonly outputFile: string;
+  readonly errorFile: string;
+  readonly temporaryFolder: string;
+}
+
+export function layoutOf(home: string): Layout {
+  const [runtimes, builds, instances, temporary] = [join(home, "runtime"), join(home, "builds"), join(home, "instances"), join(home, "tmp")];
+  return {
+    runtimes,
+    builds,
+    instances,
+    temporary,
+    runtime: (hash) => join(runtimes, checkedName(hash)),
+    warmCache: (hash) => join(runtimes, `${checkedName(hash)}.cache`),
+    build: (buildId) => join(builds, checkedName(buildId)),
+    instance: (instanceId) => filesOf(join(instances, checkedName(instanceId)), join(temporary, instanceId)),
+  };
+}
+
+const filesOf = (folder: string, temporaryFolder: string): InstanceFiles => ({
+  folder,
+  temporaryFolder,
+  stateFile: join(folder, "state.json"),
+  outputFile: join(folder, "stdout.log"),
+  errorFile: join(folder, "stderr.log"),
+});
+
+/** Ids become names of folders that are removed recursively, so they are looked at once more. */
+function checkedName(id: string): string {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(id)) throw new PlatformError("ENGINE_FAILED", { detail: `"${id}" is no id` });
+  return id;
+}

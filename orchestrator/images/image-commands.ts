@@ -1,0 +1,53 @@
+// What the command "orchestrator image" does: makes the base images ready, and lists every image of ours.
+import type { DockerAddress } from "../engines/docker-address.ts";
+import type { DockerApi, ImageInfo } from "../engines/docker-api.ts";
+import { createDockerClient } from "../engines/docker-client.ts";
+import { LABELS } from "../engines/docker-labels.ts";
+import { IMAGE_LABEL, NODE_BASE_REPOSITORY, REGISTRY_TAG, type Progress } from "./node-base.ts";
+import { ensureRuntimeImage, type RuntimeBundle } from "./runtime-image.ts";
+
+export interface ImageSettings {
+  readonly docker: DockerAddress;
+  readonly nodeImage: string | null; // What to ask a registry for; null never asks one.
+  readonly runtimeBundle: () => Promise<RuntimeBundle>;
+}
+
+export interface ListedImage {
+  readonly kind: "node-base" | "runtime" | "build";
+  readonly reference: string;
+  readonly bytes: number;
+  readonly createdEpochMs: number;
+  readonly functionName: string | null; // Of a build.
+}
+
+export async function ensureImages({ docker, ...settings }: ImageSettings, progress: Progress): Promise<void> {
+  const { reference } = await ensureRuntimeImage(createDockerClient(docker), { ...settings, progress });
+  progress(`the runtime image is ${reference}`);
+}
+
+/** One line per image, ready to print. */
+export async function listImages({ docker }: Pick<ImageSettings, "docker">): Promise<readonly string[]> {
+  const images = await findImages(createDockerClient(docker));
+  return images.map((image) => {
+    const megabytes = `${Math.round(image.bytes / 1e6)} MB`;
+    const made = new Date(image.createdEpochMs).toISOString().slice(0, 16).replace("T", " ");
+    return [image.kind.padEnd(9), megabytes.padStart(7), made, image.reference, image.functionName ?? ""].join("  ").trimEnd();
+  });
+}
+
+export async function findImages(docker: DockerApi): Promise<readonly ListedImage[]> {
+  const [shared, builds, pulled] = await Promise.all([
+    docker.images.list({ labels: { [IMAGE_LABEL]: "" } }),
+    docker.images.list({ labels: { [LABELS.build]: "" } }),
+    docker.images.inspect(`${NODE_BASE_REPOSITORY}:${REGISTRY_TAG}`), // A registry's image has no label of ours.
+  ]);
+  const images = new Map([...shared, ...builds, ...(pulled === null ? [] : [pulled])].map((image) => [image.id, image]));
+  return [...images.values()].flatMap(listed);
+}
+
+function listed(image: ImageInfo): ListedImage[] {
+  const isBuild = image.labels[LABELS.build] !== undefined; // A build inherits the runtime image's labels, so this comes first.
+  const kind = isBuild ? "build" : image.labels[IMAGE_LABEL] === "runtime" ? "runtime" : "node-base";
+  const functionName = isBuild ? (image.labels[LABELS.function] ?? null) : null;
+  return image.references.map((reference) => ({ kind, reference, bytes: image.bytes, createdEpochMs: image.createdEpochMs, functionName }));
+}

@@ -1,0 +1,58 @@
+// What the orchestrator prints: text for people, or one JSON object per line; the only file here that writes to the console.
+import { ERRORS, PlatformError } from "../runtime-image/contract/errors.ts";
+
+export interface Output {
+  /** One step done or begun. */
+  step(text: string): void;
+  warn(text: string): void;
+  error(error: unknown): void;
+  /** A block of lines for people, and the same facts for programs. */
+  facts(event: string, lines: readonly string[], value: object): void;
+}
+
+export interface OutputSettings {
+  readonly isJson: boolean;
+  readonly isColored: boolean;
+}
+
+export function createOutput(settings: OutputSettings): Output {
+  return settings.isJson ? jsonOutput() : textOutput(settings.isColored);
+}
+
+function textOutput(isColored: boolean): Output {
+  const paint = (code: number, text: string): string => (isColored ? `\u001b[${code}m${text}\u001b[0m` : text);
+  const write = (text: string): boolean => process.stdout.write(`${text}\n`);
+  return {
+    step: (text) => write(`${paint(2, "·")} ${text}`),
+    warn: (text) => write(`${paint(33, "!")} ${text}`),
+    error: (error) => process.stderr.write(`${errorLines(error).map((line, index) => (index === 0 ? paint(31, line) : line)).join("\n")}\n`),
+    facts: (_event, lines) => write(lines.join("\n")),
+  };
+}
+
+function jsonOutput(): Output {
+  const write = (value: object): boolean => process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), ...value })}\n`);
+  return {
+    step: (text) => write({ event: "step", text }),
+    warn: (text) => write({ event: "warning", text }),
+    error: (error) => write({ event: "error", ...errorFacts(error) }),
+    facts: (event, _lines, value) => write({ event, ...value }),
+  };
+}
+
+/** For people: what, where, what to do. The stack is shown for what should never happen only. */
+export function errorLines(error: unknown): string[] {
+  if (!(error instanceof PlatformError)) return [`INTERNAL: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
+  const { problems = [], remedy } = error.detail;
+  return [`${error.code}: ${error.message}`, ...problems.map((problem) => `  - ${problem}`), ...(remedy === undefined ? [] : [`  ${remedy}`])];
+}
+
+function errorFacts(error: unknown): object {
+  if (!(error instanceof PlatformError)) return { code: "INTERNAL", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  return { code: error.code, message: ERRORS[error.code].message, ...error.detail };
+}
+
+/** Prints lines that are the very result of a command. */
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

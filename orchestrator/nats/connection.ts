@@ -1,0 +1,255 @@
+// One connection of the orchestrator to the broker: the only file here that knows the broker's client. It reconnects for ever.
+import { connect, createInbox, jwtAuthenticator, NatsError, StorageType } from "nats";
+import type { KV, KvEntry, Msg, NatsConnection } from "nats";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
+import { BROKER_CONNECT_TIMEOUT_MS, BROKER_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { ORCHESTRATOR_INBOX_PREFIX } from "./rights.ts";
+
+export interface BrokerConnection {
+  readonly server: ServerFacts;
+  /** Hands every message to the callback; in effect at the broker when this resolves. The result ends it. */
+  subscribe(subject: string, onMessage: (message: Received) => void): Promise<() => void>;
+  /** Asks, and takes the first answer that `read` accepts. Null where nobody listens or nobody answers in time. */
+  ask<Answer>(question: Question<Answer>): Promise<Answer | null>;
+  /** A bucket with a history of one, on disk, read from its leader; made when it is missing. */
+  bucket(name: string): Promise<Bucket>;
+  /** Throws where JetStream does not answer this account. */
+  checkJetStream(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServerFacts {
+  readonly version: string;
+  readonly payloadBytesMax: number;
+}
+
+export interface Received {
+  readonly subject: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface Question<Answer> {
+  readonly subject: string;
+  readonly bytes?: Uint8Array;
+  readonly answerOn?: string; // An inbox of its own where the one who answers may use any.
+  readonly timeoutMs: number;
+  readonly read: (message: Received) => Answer | null; // Null for an answer to go on waiting after.
+}
+
+export interface Bucket {
+  /** Null where the key never was; a removed one still has a revision. */
+  get(key: string): Promise<Entry | null>;
+  /** The new revision; null where the key is not at the expected one (0: it must not be there). */
+  put(key: string, bytes: Uint8Array, options?: { readonly expectedRevision?: number }): Promise<number | null>;
+  remove(key: string): Promise<void>;
+  /** Every key below a prefix, "" for all. */
+  list(prefix: string): Promise<readonly (Entry & { readonly key: string; readonly bytes: Uint8Array })[]>;
+}
+
+export interface Entry {
+  readonly bytes: Uint8Array | null; // Null: removed.
+  readonly revision: number;
+}
+
+const RECONNECT_DELAY_MS = 250; // A broker that comes back is found at once by a person's measure.
+const PING_INTERVAL_MS = 10_000; // A broker that hangs is noticed after two of these.
+const WRONG_LAST_SEQUENCE = 10_071; // JetStream's code for a key that is not at the expected revision.
+const NO_RESPONDERS = 503;
+
+export interface ConnectionOptions {
+  readonly name: string;
+  readonly onError: (cause: unknown) => void; // What a callback of a subscription threw.
+}
+
+export async function openConnection(access: BrokerAccess, options: ConnectionOptions): Promise<BrokerConnection> {
+  const client = await open(access, options.name);
+  const losses = watchLosses(client);
+  const buckets = new Map<string, Promise<KV>>();
+  const { info } = client;
+  if (info === undefined) throw new PlatformError("NATS_FAILED", { detail: `${access.url} said nothing of itself.` });
+
+  return {
+    server: { version: info.version, payloadBytesMax: info.max_payload },
+    subscribe: (subject, onMessage) => translated(`subscribing to ${subject}`, () => subscribe(client, subject, guarded(onMessage, options.onError))),
+    ask: (question) => ask(client, losses, question),
+    bucket: async (name) => keyValueBucket(name, () => openBucket(client, buckets, name), () => buckets.delete(name)),
+    checkJetStream: async () => {
+      const manager = await translated("asking JetStream", () => client.jetstreamManager({ timeout: BROKER_REQUEST_TIMEOUT_MS }));
+      await translated("asking JetStream", () => manager.getAccountInfo());
+    },
+    close: async () => {
+      losses.isClosing = true;
+      await client.close();
+    },
+  };
+}
+
+async function open(access: BrokerAccess, name: string): Promise<NatsConnection> {
+  try {
+    return await connect({
+      servers: access.url,
+      authenticator: jwtAuthenticator(access.jwt, new TextEncoder().encode(access.seed)),
+      name,
+      inboxPrefix: ORCHESTRATOR_INBOX_PREFIX,
+      timeout: BROKER_CONNECT_TIMEOUT_MS,
+      pingInterval: PING_INTERVAL_MS,
+      maxPingOut: 2,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RECONNECT_DELAY_MS,
+      reconnectJitter: RECONNECT_DELAY_MS,
+      ignoreAuthErrorAbort: true, // A broker that is being repaired may refuse for a while.
+      resolve: false, // The client's own resolver asks DNS servers and knows no /etc/hosts.
+      noAsyncTraces: true,
+    });
+  } catch (cause) {
+    if (cause instanceof NatsError && cause.isAuthError())
+      throw new PlatformError(
+        "NATS_REFUSED",
+        { detail: `${access.url} refused the credentials of "${name}".`, remedy: 'Include what "orchestrator nats config" prints in its configuration.' },
+        { cause },
+      );
+    throw new PlatformError("BROKER_UNAVAILABLE", { detail: `${access.url} cannot be connected to.` }, { cause });
+  }
+}
+
+interface Losses {
+  count: number;
+  isLost: boolean;
+  isClosing: boolean;
+}
+
+function watchLosses(client: NatsConnection): Losses {
+  const losses: Losses = { count: 0, isLost: false, isClosing: false };
+  const follow = async (): Promise<void> => {
+    for await (const { type } of client.status()) {
+      if (type === "disconnect") {
+        losses.count += 1;
+        losses.isLost = true;
+      }
+      if (type === "reconnect") losses.isLost = false;
+    }
+    losses.isLost = true; // Closed: nothing can be asked any more.
+  };
+  void follow(); // The client's iterator ends with the connection and does not throw.
+  return losses;
+}
+
+/** An error that left a callback would end the client's read loop without a word. */
+function guarded(onMessage: (message: Received) => void, onError: (cause: unknown) => void): (message: Received) => void {
+  return (message) => {
+    try {
+      onMessage(message);
+    } catch (cause) {
+      onError(cause);
+    }
+  };
+}
+
+async function subscribe(client: NatsConnection, subject: string, onMessage: (message: Received) => void): Promise<() => void> {
+  const subscription = client.subscribe(subject, {
+    callback: (error, message) => {
+      if (error === null) onMessage({ subject: message.subject, bytes: message.data });
+    },
+  });
+  await withDeadline(client.flush(), BROKER_REQUEST_TIMEOUT_MS);
+  return () => subscription.unsubscribe();
+}
+
+/** "Nobody answered" must not be said of a time in which the connection was down: someone may believe it and act. */
+async function ask<Answer>(client: NatsConnection, losses: Losses, question: Question<Answer>): Promise<Answer | null> {
+  const unavailable = (): PlatformError => new PlatformError("BROKER_UNAVAILABLE", { detail: `The connection was lost while ${question.subject} was asked.` });
+  if (losses.isLost) throw unavailable();
+  const lossCountBefore = losses.count;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer | null>();
+  const reply = question.answerOn ?? createInbox(ORCHESTRATOR_INBOX_PREFIX);
+  const onAnswer = (error: Error | null, message: Msg): void => {
+    if (error !== null) return reject(error);
+    if (message.data.length === 0 && message.headers?.code === NO_RESPONDERS) return resolve(null);
+    guarded((received) => {
+      const answer = question.read(received);
+      if (answer !== null) resolve(answer);
+    }, reject)({ subject: message.subject, bytes: message.data });
+  };
+  const onTimeout = (): void => (losses.count === lossCountBefore ? resolve(null) : reject(unavailable()));
+  return translated(`asking ${question.subject}`, async () => {
+    const subscription = client.subscribe(reply, { callback: onAnswer });
+    const timer = setTimeout(onTimeout, question.timeoutMs);
+    try {
+      client.publish(question.subject, question.bytes ?? new Uint8Array(0), { reply });
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      subscription.unsubscribe();
+    }
+  });
+}
+
+function openBucket(client: NatsConnection, buckets: Map<string, Promise<KV>>, name: string): Promise<KV> {
+  const known = buckets.get(name);
+  if (known !== undefined) return known;
+  const opening = client
+    .jetstream({ timeout: BROKER_REQUEST_TIMEOUT_MS })
+    // allow_direct would let replicas answer, and a read might not see the write before it.
+    .views.kv(name, { history: 1, storage: StorageType.File, allow_direct: false, timeout: BROKER_REQUEST_TIMEOUT_MS });
+  buckets.set(name, opening);
+  return opening;
+}
+
+/** A failure makes the next use look for the bucket again: a broker may have come back without it. */
+function keyValueBucket(name: string, open: () => Promise<KV>, forget: () => void): Bucket {
+  const use = async <Result>(what: string, action: (store: KV) => Promise<Result>): Promise<Result> => {
+    try {
+      return await translated(`${what} in ${name}`, async () => action(await open()));
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  };
+  return {
+    get: (key) => use(`reading ${key}`, async (store) => entryOf(await store.get(key))),
+    put: (key, bytes, options = {}) => use(`writing ${key}`, (store) => putAt(store, key, bytes, options.expectedRevision)),
+    remove: (key) => use(`removing ${key}`, (store) => store.delete(key)),
+    list: (prefix) => use(`listing ${prefix}`, (store) => withDeadline(listEntries(store, prefix), BROKER_REQUEST_TIMEOUT_MS)),
+  };
+}
+
+async function putAt(store: KV, key: string, bytes: Uint8Array, expectedRevision: number | undefined): Promise<number | null> {
+  try {
+    return await store.put(key, bytes, expectedRevision === undefined ? {} : { previousSeq: expectedRevision });
+  } catch (error) {
+    if (error instanceof NatsError && error.api_error?.err_code === WRONG_LAST_SEQUENCE) return null;
+    throw error;
+  }
+}
+
+async function listEntries(store: KV, prefix: string): Promise<(Entry & { key: string; bytes: Uint8Array })[]> {
+  const entries: (Entry & { key: string; bytes: Uint8Array })[] = [];
+  for await (const entry of await store.history({ key: prefix === "" ? ">" : `${prefix}.>` }))
+    if (entry.operation === "PUT") entries.push({ key: entry.key, bytes: entry.value, revision: entry.revision });
+  return entries;
+}
+
+const entryOf = (entry: KvEntry | null): Entry | null =>
+  entry === null ? null : { bytes: entry.operation === "PUT" ? entry.value : null, revision: entry.revision };
+
+async function translated<Result>(what: string, action: () => Promise<Result>): Promise<Result> {
+  try {
+    return await action();
+  } catch (cause) {
+    if (cause instanceof PlatformError) throw cause;
+    if (cause instanceof NatsError && cause.api_error !== undefined)
+      throw new PlatformError("NATS_FAILED", { detail: `JetStream refused ${what}: ${cause.api_error.description}.` }, { cause });
+    throw new PlatformError("BROKER_UNAVAILABLE", { detail: `It failed while ${what}.` }, { cause });
+  }
+}
+
+async function withDeadline<Result>(promise: Promise<Result>, timeoutMs: number): Promise<Result> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new PlatformError("BROKER_UNAVAILABLE", { detail: `No answer within ${timeoutMs} ms.` })), timeoutMs);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,97 @@
+// Who may publish and subscribe to what, as plain values: the one place that decides it.
+import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import {
+  BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX,
+  BROKER_INSTANCE_PAYLOAD_BYTES_MAX,
+  BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX,
+  BROKER_PAYLOAD_BYTES_MAX,
+} from "../../runtime-image/contract/limits.ts";
+import {
+  EVERY_INBOUND,
+  EVERY_OUTBOUND,
+  gatewayStatusSubject,
+  inboundOf,
+  outboundOf,
+  pingSubject,
+  snapshotBucket,
+} from "../../runtime-image/contract/subjects.ts";
+
+export interface UserRights {
+  readonly publish: readonly string[]; // Never empty: an empty list would mean everything.
+  readonly subscribe: readonly string[]; // The same.
+  readonly answers: { readonly countMax: number; readonly ttlMs: number } | null; // Whether it may answer requests that it got.
+  readonly subscriptionCountMax: number;
+  readonly payloadBytesMax: number;
+}
+
+/** Where answers to the orchestrator arrive. Gateways keep the client's own prefix, so that they cannot listen in. */
+export const ORCHESTRATOR_INBOX_PREFIX = "_INBOX_orchestrator";
+const GATEWAY_INBOX = "_INBOX.>";
+const ORCHESTRATOR_INBOX = `${ORCHESTRATOR_INBOX_PREFIX}.>`;
+
+const GATEWAY_LIMITS = { subscriptionCountMax: BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX, payloadBytesMax: BROKER_PAYLOAD_BYTES_MAX };
+
+/** Hears what is meant for it, speaks as itself. No inbox: answers go out on its own branch. */
+export const instanceRights = (instanceId: string): UserRights => ({
+  publish: [outboundOf(instanceId)],
+  subscribe: [inboundOf(instanceId)],
+  answers: null,
+  subscriptionCountMax: BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX,
+  payloadBytesMax: BROKER_INSTANCE_PAYLOAD_BYTES_MAX,
+});
+
+/** A gateway in an app's account: speaks to every instance, hears every one. */
+export const gatewayRights = (): UserRights => ({
+  publish: [EVERY_INBOUND],
+  subscribe: [EVERY_OUTBOUND],
+  answers: null,
+  ...GATEWAY_LIMITS,
+});
+
+/** The control plane in an app's account: asks instances how they are, and never sends them a request. */
+export const controlRights = (): UserRights => ({
+  publish: [pingSubject("*")],
+  subscribe: [EVERY_OUTBOUND],
+  answers: null,
+  ...GATEWAY_LIMITS,
+});
+
+/**
+ * A gateway in its environment's account: watches the one bucket there, and says how it is when asked.
+ * No wall against itself: the broker checks no reply subjects, so a request of the API could have its answer written into
+ * the bucket. That is why each environment's bucket lies in an account of its own.
+ */
+export function gatewaySnapshotRights(environment: Environment): UserRights {
+  const bucket = snapshotBucket(environment);
+  const stream = `KV_${bucket}`;
+  return {
+    publish: [
+      "$JS.API.INFO",
+      `$JS.API.STREAM.INFO.${stream}`,
+      // A watch: one consumer with the bucket as its filter, told apart by a name that the client makes up.
+      `$JS.API.CONSUMER.CREATE.${stream}.*.$KV.${bucket}.>`,
+      `$JS.API.CONSUMER.INFO.${stream}.*`,
+      `$JS.API.CONSUMER.DELETE.${stream}.*`,
+      `$JS.FC.${stream}.>`, // Flow control of a watch.
+    ],
+    subscribe: [GATEWAY_INBOX, gatewayStatusSubject(environment)],
+    answers: { countMax: 1, ttlMs: 30_000 }, // Who asks waits far shorter than that.
+    ...GATEWAY_LIMITS,
+  };
+}
+
+/** The control plane in the accounts that hold its state. */
+export const orchestratorRights = (): UserRights => ({
+  publish: ["$JS.API.>", "$JS.FC.>", "$KV.>", "gateway.*.status"],
+  subscribe: [ORCHESTRATOR_INBOX],
+  answers: null,
+  ...GATEWAY_LIMITS,
+});
+
+/** Hands accounts to the broker, looks up what it has, and nothing else of the system. */
+export const systemRights = (): UserRights => ({
+  publish: ["$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"],
+  subscribe: [ORCHESTRATOR_INBOX],
+  answers: null,
+  ...GATEWAY_LIMITS,
+});

@@ -1,0 +1,95 @@
+// Decides which instances to start and which to stop, from what is wanted, what is there and what went wrong. Pure.
+import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS, STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
+import type { ReleaseFunction } from "../releases/release.ts";
+
+export interface PoolSpec {
+  readonly poolKey: string;
+  readonly appId: string;
+  readonly appName: string;
+  readonly environment: Environment;
+  readonly fn: ReleaseFunction;
+  readonly instanceCount: number;
+}
+
+export interface PoolInstance {
+  readonly instanceId: string;
+  readonly poolKey: string;
+  readonly appId: string;
+  readonly environment: Environment;
+  readonly functionName: string;
+  readonly state: InstanceState;
+  readonly sinceEpochMs: number; // When it came into this state.
+  readonly graceMs: number; // How long it may finish its requests once it is told to stop.
+}
+
+export type InstanceState = "starting" | "ready" | "retiring" | "stopping";
+
+/** What went wrong in a pool, until an instance of it has lived long enough. */
+export interface PoolFailure {
+  readonly count: number; // In a row.
+  readonly lastEpochMs: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+export type PoolAction =
+  | { readonly kind: "start"; readonly pool: PoolSpec }
+  | { readonly kind: "stop"; readonly instanceId: string; readonly graceMs: number; readonly reason: StopReason };
+
+export type StopReason = "unwanted" | "too many" | "not ready in time";
+
+/** Longer than this, and an instance's end does not count as one of a row. */
+export const SETTLED_AFTER_MS = 5_000;
+
+/** One instance answers at once to most; production has a second one, so that a crash there costs no request its wait. */
+export const INSTANCE_COUNTS: Record<Environment, number> = { staging: 1, production: 2 };
+
+export const poolKeyOf = (pool: { appId: string; environment: Environment; functionName: string; buildId: string }): string =>
+  `${pool.environment}/${pool.appId}/${pool.functionName}/${pool.buildId}`;
+
+/** A running request may take its function's whole time; the instance is given that, and a moment to leave. */
+export const graceOf = (fn: { timeoutMs: number }): number => Math.max(STOP_GRACE_MS, fn.timeoutMs + 1_000);
+
+export function planPools(input: {
+  readonly pools: readonly PoolSpec[];
+  readonly instances: readonly PoolInstance[];
+  readonly failures: ReadonlyMap<string, PoolFailure>;
+  readonly nowEpochMs: number;
+}): { readonly actions: readonly PoolAction[]; readonly lookAgainEpochMs: number | null } {
+  const { pools, instances, failures, nowEpochMs } = input;
+  const wanted = new Set(pools.map((pool) => pool.poolKey));
+  const actions: PoolAction[] = [];
+  const looks: number[] = [];
+  for (const instance of instances) {
+    if (instance.state !== "starting" && instance.state !== "ready") continue;
+    const readyByEpochMs = instance.sinceEpochMs + INSTANCE_READY_TIMEOUT_MS;
+    if (!wanted.has(instance.poolKey)) actions.push(stop(instance, "unwanted"));
+    else if (instance.state === "starting" && nowEpochMs >= readyByEpochMs) actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });
+    else if (instance.state === "starting") looks.push(readyByEpochMs);
+  }
+  for (const pool of pools) {
+    const alive = instances.filter((one) => one.poolKey === pool.poolKey && (one.state === "starting" || one.state === "ready"));
+    for (const extra of alive.slice(pool.instanceCount)) actions.push(stop(extra, "too many"));
+    const missing = pool.instanceCount - alive.length;
+    if (missing <= 0) continue;
+    const failure = failures.get(pool.poolKey);
+    const startEpochMs = failure === undefined ? nowEpochMs : failure.lastEpochMs + backoffMs(failure.count);
+    if (startEpochMs > nowEpochMs) looks.push(startEpochMs);
+    // A pool that fails is tried with one instance, so that it costs the machine as little as it can.
+    else for (let count = 0; count < (failure === undefined ? missing : 1); count += 1) actions.push({ kind: "start", pool });
+  }
+  return { actions, lookAgainEpochMs: looks.length === 0 ? null : Math.min(...looks) };
+}
+
+const stop = (instance: PoolInstance, reason: StopReason): PoolAction & { kind: "stop" } => ({
+  kind: "stop",
+  instanceId: instance.instanceId,
+  graceMs: instance.graceMs,
+  reason,
+});
+
+/** The first failure is mended at once; from then on each wait is twice the one before. */
+export function backoffMs(failureCount: number): number {
+  return failureCount <= 1 ? 0 : Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (failureCount - 2));
+}

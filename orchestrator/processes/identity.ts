@@ -1,0 +1,84 @@
+// Tells a process from a later one with the same pid, by when it started: what is adopted or killed must be the very one.
+import { execFile } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
+import { promisify } from "node:util";
+
+export interface Identity {
+  readonly pid: number;
+  readonly startedAt: string; // Opaque; unique together with the pid, also across reboots.
+}
+
+const PS_TIMEOUT_MS = 5_000;
+const runFile = promisify(execFile);
+
+/** Null where no such process is, or only what is left of an exited one that its parent has not looked at. */
+export async function processIdentity(pid: number): Promise<Identity | null> {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return null; // 0 and below name whole groups of processes.
+  const startedAt = process.platform === "linux" ? await startOnLinux(pid) : await startByPs(pid);
+  return startedAt === null ? null : { pid, startedAt };
+}
+
+export async function isAlive(identity: Identity): Promise<boolean> {
+  return (await processIdentity(identity.pid))?.startedAt === identity.startedAt;
+}
+
+/** Processes one of whose arguments is exactly this one; finds what was started and never written down. */
+export async function processesWithArgument(argument: string): Promise<readonly Identity[]> {
+  const pids = process.platform === "linux" ? await pidsOnLinux(argument) : await pidsByPs(argument);
+  const identities = await Promise.all(pids.map(processIdentity));
+  return identities.filter((identity) => identity !== null);
+}
+
+async function startOnLinux(pid: number): Promise<string | null> {
+  try {
+    const [stat, bootId] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile("/proc/sys/kernel/random/boot_id", "utf8")]);
+    return startOfStat(stat, bootId.trim());
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+/** Field 22 of /proc/<pid>/stat. The name in field 2 may hold spaces and brackets, so counting begins behind its last one. */
+export function startOfStat(stat: string, bootId: string): string | null {
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const startTicks = fields[18];
+  return state === "Z" || state === "X" || startTicks === undefined ? null : `${bootId}/${startTicks}`;
+}
+
+async function pidsOnLinux(argument: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const matches = await Promise.all(pids.map((pid) => hasArgument(pid, argument)));
+  return pids.filter((_, index) => matches[index]);
+}
+
+async function hasArgument(pid: number, argument: string): Promise<boolean> {
+  try {
+    return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").includes(argument);
+  } catch {
+    return false; // It ended meanwhile, or belongs to someone whose processes are hidden.
+  }
+}
+
+async function startByPs(pid: number): Promise<string | null> {
+  const output = await ps(["-o", "stat=,lstart=", "-p", String(pid)]);
+  const [state, ...start] = output.trim().split(/\s+/);
+  return state === undefined || state === "" || state.startsWith("Z") ? null : start.join(" ");
+}
+
+async function pidsByPs(argument: string): Promise<number[]> {
+  const lines = (await ps(["-A", "-ww", "-o", "pid=,args="])).split("\n");
+  return lines.filter((line) => line.split(/\s+/).includes(argument)).map((line) => Number.parseInt(line, 10));
+}
+
+async function ps(args: readonly string[]): Promise<string> {
+  try {
+    // The date's words depend on the language, so that one is fixed.
+    return (await runFile("ps", args, { timeout: PS_TIMEOUT_MS, env: { LC_ALL: "C", PATH: "/bin:/usr/bin" } })).stdout;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === 1) return ""; // ps found no such process.
+    throw error;
+  }
+}
+
+const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH");

@@ -1,0 +1,196 @@
+// Puts releases live: boots the pools of a release, flips the environment's snapshot in one write, lets the old instances go.
+import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { INSTANCE_READY_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import type { AppSnapshot, Deployment, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
+import type { SnapshotContent } from "../nats/snapshots.ts";
+import type { Fleet } from "../pools/fleet.ts";
+import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, poolKeyOf } from "../pools/pool-plan.ts";
+import { createReleaseBook, type ControlState } from "./release-book.ts";
+import type { Release } from "./release.ts";
+
+export interface Deployer {
+  /** Puts back what was live when the last orchestrator ended, and tells the gateways of every environment. */
+  restore(): Promise<void>;
+  /** Makes a release live; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
+  deploy(environment: Environment, release: Release): Promise<DeployOutcome>;
+  /** Makes production run the very release that is live on staging. */
+  promote(): Promise<DeployOutcome>;
+  live(environment: Environment): Release | null;
+}
+
+export interface DeployOutcome {
+  readonly release: Release;
+  readonly environment: Environment;
+  readonly isUnchanged: boolean;
+  readonly failures: readonly FunctionFailure[]; // Functions of a first deploy that do not start; the others answer.
+}
+
+export interface FunctionFailure {
+  readonly functionName: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface DeployerParts {
+  readonly app: { readonly appId: string; readonly appName: string };
+  readonly fleet: Fleet;
+  readonly state: ControlState;
+  readonly snapshots: SnapshotStore;
+  readonly report: (text: string) => void;
+}
+
+export interface SnapshotStore {
+  read(environment: Environment, appId: string): Promise<AppSnapshot | null>;
+  /** Returns the sequence under which the gateways will report it. */
+  publish(environment: Environment, content: SnapshotContent): Promise<number>;
+  gatewayAccess(target: { readonly appId: string; readonly environment: Environment }): Promise<BrokerAccess>;
+  /** Resolves when the environment's gateway serves from this sequence, or when it takes too long to wait for. */
+  applied(environment: Environment, appId: string, sequence: number): Promise<void>;
+}
+
+export function createDeployer(parts: DeployerParts): Deployer {
+  return new AppDeployer(parts);
+}
+
+class AppDeployer implements Deployer {
+  readonly #parts: DeployerParts;
+  readonly #book;
+  readonly #live = new Map<Environment, Release>();
+  readonly #sequences = new Map<Environment, number>();
+  readonly #access = new Map<Environment, BrokerAccess>();
+  readonly #publishing = new Map<Environment, Promise<void>>();
+  #deploying: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: DeployerParts) {
+    this.#parts = parts;
+    this.#book = createReleaseBook(parts.state, parts.app.appId);
+    parts.fleet.onChange((target) => {
+      if (target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
+      this.#publish(target.environment).catch((cause: unknown) => parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`));
+    });
+  }
+
+  async restore(): Promise<void> {
+    for (const environment of ENVIRONMENTS) {
+      const { appId } = this.#parts.app;
+      const published = await this.#parts.snapshots.read(environment, appId);
+      const access = await this.#parts.snapshots.gatewayAccess({ appId, environment });
+      const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
+      this.#access.set(environment, known?.url === access.url ? known : access);
+      const release = await this.#book.deployed(environment);
+      if (release !== null) {
+        this.#live.set(environment, release);
+        this.#parts.fleet.want({ appId, environment }, this.#pools(environment, release));
+      }
+      await this.#publish(environment);
+    }
+  }
+
+  live(environment: Environment): Release | null {
+    return this.#live.get(environment) ?? null;
+  }
+
+  /** One deploy at a time: each begins with what the one before it left live. */
+  async deploy(environment: Environment, release: Release): Promise<DeployOutcome> {
+    const turn = this.#deploying.then(async () => this.#deployNow(environment, release));
+    this.#deploying = turn.catch(() => undefined); // Its caller hears of it; the next in line need not.
+    return turn;
+  }
+
+  async promote(): Promise<DeployOutcome> {
+    const release = this.live("staging");
+    if (release === null)
+      throw new PlatformError("NOTHING_TO_PROMOTE", { remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>." });
+    return this.deploy("production", release);
+  }
+
+  async #deployNow(environment: Environment, release: Release): Promise<DeployOutcome> {
+    const target = { appId: this.#parts.app.appId, environment };
+    const before = this.#live.get(environment);
+    const pools = this.#pools(environment, release);
+    const isUnchanged = before?.releaseId === release.releaseId;
+    const beforePools = before === undefined ? [] : this.#pools(environment, before);
+    const kept = beforePools.filter((pool) => !pools.some((next) => next.poolKey === pool.poolKey));
+    this.#parts.fleet.want(target, [...pools, ...kept]);
+    const failed = await this.#settled(pools);
+    const refused = before !== undefined && !isUnchanged ? failed.size > 0 : failures(pools, failed).some((failure) => failure.code === "HANDLER_MISSING");
+    if (refused) {
+      this.#parts.fleet.want(target, beforePools);
+      throw deployFailed(environment, failures(pools, failed));
+    }
+    await this.#book.keep(release);
+    await this.#book.point(environment, release);
+    this.#live.set(environment, release);
+    await this.#publish(environment);
+    await this.#parts.snapshots.applied(environment, target.appId, this.#sequences.get(environment) ?? 0);
+    this.#parts.fleet.want(target, pools);
+    return { release, environment, isUnchanged, failures: failures(pools, failed) };
+  }
+
+  async #settled(pools: readonly PoolSpec[]): Promise<ReadonlyMap<string, PoolFailure>> {
+    // The fleet itself gives up on an instance that is not ready in time; this only bounds the wait for the engine.
+    const signal = AbortSignal.timeout(3 * INSTANCE_READY_TIMEOUT_MS);
+    try {
+      return await this.#parts.fleet.settled(pools.map((pool) => pool.poolKey), signal);
+    } catch (cause) {
+      throw new PlatformError("ENGINE_FAILED", { detail: "The instances of this release did not start in time." }, { cause });
+    }
+  }
+
+  #pools(environment: Environment, release: Release): PoolSpec[] {
+    const { appId, appName } = this.#parts.app;
+    return release.functions.map((fn) => ({
+      poolKey: poolKeyOf({ appId, environment, functionName: fn.name, buildId: fn.buildId }),
+      appId,
+      appName,
+      environment,
+      fn,
+      instanceCount: INSTANCE_COUNTS[environment],
+    }));
+  }
+
+  /** Writes of one environment follow each other, and each says what is true when its turn comes. */
+  async #publish(environment: Environment): Promise<void> {
+    const turn = (this.#publishing.get(environment) ?? Promise.resolve()).then(async () => {
+      this.#sequences.set(environment, await this.#parts.snapshots.publish(environment, this.#snapshot(environment)));
+    });
+    this.#publishing.set(environment, turn.catch(() => undefined)); // Its caller hears of it; the next in line need not.
+    return turn;
+  }
+
+  #snapshot(environment: Environment): SnapshotContent {
+    const { appId, appName } = this.#parts.app;
+    const hosts = [environment === "production" ? `${appName}.localhost` : `${appName}-staging.localhost`];
+    return { appId, appName, hosts, isDefault: true, deployment: this.#deployment(environment) };
+  }
+
+  #deployment(environment: Environment): Deployment {
+    const release = this.#live.get(environment);
+    const broker = this.#access.get(environment);
+    if (release === undefined || broker === undefined) return { kind: "none" };
+    const functions = this.#pools(environment, release).map((pool): FunctionSnapshot => {
+      const { name, method, path, generation, concurrency, timeoutMs } = pool.fn;
+      const instanceIds = this.#parts.fleet.readyInstanceIds(pool.poolKey);
+      const failure = instanceIds.length === 0 ? this.#parts.fleet.failureOf(pool.poolKey) : null;
+      const shown = failure === null ? {} : { failure: { code: failure.code, message: failure.message } };
+      return { name, method, path, generation, concurrency, timeoutMs, instanceIds, ...shown };
+    });
+    return { kind: "live", releaseId: release.releaseId, broker, functions };
+  }
+}
+
+function failures(pools: readonly PoolSpec[], failed: ReadonlyMap<string, PoolFailure>): FunctionFailure[] {
+  return pools.flatMap((pool) => {
+    const failure = failed.get(pool.poolKey);
+    return failure === undefined ? [] : [{ functionName: pool.fn.name, code: failure.code, message: failure.message }];
+  });
+}
+
+const deployFailed = (environment: Environment, found: readonly FunctionFailure[]): PlatformError =>
+  new PlatformError("DEPLOY_FAILED", {
+    detail: `${found.length === 1 ? "One function does" : `${found.length} functions do`} not start on ${environment}.`,
+    problems: found.map((failure) => `${failure.functionName}: ${failure.code}: ${failure.message}`),
+    remedy: "Mend what is named; orchestrator logs shows what the functions printed.",
+  });

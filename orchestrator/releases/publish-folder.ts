@@ -1,0 +1,42 @@
+// From an app's folder to a live release: builds what has changed, records the release, deploys it.
+import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import type { PlannedFunction } from "../builds/build-plan.ts";
+import type { Clock } from "../clock.ts";
+import type { Engine } from "../engines/engine.ts";
+import type { Deployer, DeployOutcome } from "./deployer.ts";
+import { createRelease } from "./release.ts";
+
+export interface Publication extends DeployOutcome {
+  readonly builtNames: readonly string[]; // Functions that were built now; the others were there.
+}
+
+const BUILDS_AT_ONCE = 4; // Builds wait for the disk more than for the processor.
+
+export async function publishFolder(
+  planned: readonly PlannedFunction[],
+  parts: { readonly appId: string; readonly engine: Engine; readonly deployer: Deployer; readonly clock: Clock; readonly environment: Environment },
+): Promise<Publication> {
+  const builtNames: string[] = [];
+  const queue = [...planned];
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const { reused } = await parts.engine.build(next.source).catch(asBuildFailure(next.release.name));
+      if (!reused) builtNames.push(next.release.name);
+    }
+  };
+  await Promise.all(Array.from({ length: BUILDS_AT_ONCE }, work));
+  const release = createRelease(
+    parts.appId,
+    planned.map((one) => one.release),
+    parts.clock.nowEpochMs(),
+  );
+  return { ...(await parts.deployer.deploy(parts.environment, release)), builtNames };
+}
+
+const asBuildFailure =
+  (functionName: string) =>
+  (cause: unknown): never => {
+    if (cause instanceof PlatformError) throw cause;
+    throw new PlatformError("BUILD_FAILED", { detail: `${functionName}: ${cause instanceof Error ? cause.message : String(cause)}` }, { cause });
+  };

@@ -1,0 +1,30 @@
+// A release: an app's builds and routes at one moment. Immutable, and named by its content.
+import { createHash } from "node:crypto";
+import type { Generation } from "../../runtime-image/contract/instance-manifest.ts";
+import type { RouteMethod } from "../../runtime-image/contract/snapshot.ts";
+
+export interface Release {
+  readonly releaseId: string;
+  readonly appId: string;
+  readonly createdEpochMs: number;
+  readonly functions: readonly ReleaseFunction[];
+}
+
+export interface ReleaseFunction {
+  readonly name: string;
+  readonly method: RouteMethod;
+  readonly path: string;
+  readonly generation: Generation;
+  readonly buildId: string;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly memoryBytesMax: number;
+}
+
+export function createRelease(appId: string, functions: readonly ReleaseFunction[], nowEpochMs: number): Release {
+  const ordered = functions.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
+  const releaseId = createHash("sha256").update(JSON.stringify([appId, ordered])).digest("hex").slice(0, 16);
+  return { releaseId, appId, createdEpochMs: nowEpochMs, functions: ordered };
+}
+
+const key = (fn: ReleaseFunction): string => `${fn.path} ${fn.method}`;

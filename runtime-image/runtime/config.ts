@@ -1,0 +1,72 @@
+// What this instance is told: takes the manifest out of the environment, checks all of it, and leaves user code the variables it expects.
+import { ENVIRONMENTS, GENERATIONS, INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../contract/instance-manifest.ts";
+
+type Variables = Record<string, string | undefined>;
+type Fields = Record<string, unknown>;
+
+/** Reads and removes the manifest: user code has no use for the broker's address. */
+export function takeManifest(variables: Variables = process.env): InstanceManifest {
+  const text = variables[INSTANCE_MANIFEST_VARIABLE];
+  delete variables[INSTANCE_MANIFEST_VARIABLE];
+  if (text === undefined || text === "") throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should hold the instance's manifest, is not set`]);
+  const fields = parse(text);
+  const problems = problemsOf(fields);
+  if (problems.length > 0) throw new ConfigError(problems);
+  // Every field that the type promises was just checked.
+  return fields as unknown as InstanceManifest;
+}
+
+/** The variables that handlers of this platform have always found, besides their own. */
+export function setFunctionVariables(manifest: InstanceManifest, variables: Variables = process.env): void {
+  variables["TZ"] = "UTC";
+  variables["NODE_ENV"] = manifest.environment;
+  variables["ARC_ENV"] = manifest.environment;
+  variables["ARC_APP_NAME"] = manifest.appName;
+  variables["AWS_LAMBDA_FUNCTION_NAME"] = manifest.functionName;
+  variables["LAMBDA_TASK_ROOT"] = manifest.folder;
+}
+
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`this instance cannot start: ${problems.join("; ")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+function parse(text: string): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: is not JSON (${cause instanceof Error ? cause.message : String(cause)})`]);
+  }
+  if (!isFields(value)) throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should be an object`]);
+  return value;
+}
+
+function problemsOf(fields: Fields): string[] {
+  const problems: string[] = [];
+  const check = (path: string, isRight: boolean, expected: string, got: unknown) => {
+    if (!isRight) problems.push(`${path}: should be ${expected}, got ${JSON.stringify(got) ?? String(got)}`);
+  };
+  check("v", fields["v"] === 1, "1", fields["v"]);
+  for (const name of ["instanceId", "appId", "appName", "functionName"]) check(name, isText(fields[name]), "a text", fields[name]);
+  check("instanceId", !isText(fields["instanceId"]) || /^[\w-]+$/.test(fields["instanceId"]), "one token of a subject", fields["instanceId"]);
+  check("environment", isOneOf(ENVIRONMENTS, fields["environment"]), `one of ${ENVIRONMENTS.join(", ")}`, fields["environment"]);
+  check("generation", isOneOf(GENERATIONS, fields["generation"]), `one of ${GENERATIONS.join(", ")}`, fields["generation"]);
+  check("folder", isText(fields["folder"]) && fields["folder"].startsWith("/"), "an absolute path", fields["folder"]);
+  for (const name of ["timeoutMs", "concurrency", "memoryBytesMax"]) check(name, isCount(fields[name]), "a positive integer", fields[name]);
+  check("watchMemory", typeof fields["watchMemory"] === "boolean", "true or false", fields["watchMemory"]);
+  const broker = isFields(fields["broker"]) ? fields["broker"] : {};
+  // The values of the broker's fields are secrets: problems name them and never show them.
+  for (const name of ["url", "jwt", "seed"]) if (!isText(broker[name])) problems.push(`broker.${name}: should be a text`);
+  return problems;
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === "string" && value.length > 0;
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) > 0;
+const isOneOf = (values: readonly string[], value: unknown): boolean => values.some((one) => one === value);

@@ -1,0 +1,8 @@
+// The current handler generation: payload version 2.0 in, and its response object out.
+import type { PayloadAdapter } from "./generation.ts";
+import { toCurrentAnswer } from "./current-answer.ts";
+import { createCurrentEvents } from "./current-event.ts";
+
+export function createCurrentGeneration(options: { readonly apiId: string }): PayloadAdapter {
+  return { toEvent: createCurrentEvents(options), toAnswer: toCurrentAnswer };
+}

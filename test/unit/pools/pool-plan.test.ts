@@ -1,0 +1,73 @@
+// The pool plan: what is started and stopped, decided from plain values.
+import { describe, expect, it } from "vitest";
+import { BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS } from "../../../runtime-image/contract/limits.ts";
+import { type PoolInstance, type PoolSpec, backoffMs, planPools, poolKeyOf } from "../../../orchestrator/pools/pool-plan.ts";
+
+const NOW = 1_000_000;
+
+function pool(name: string, instanceCount = 1): PoolSpec {
+  const fn = { name, method: "GET", path: "/", generation: "current", buildId: "b1", concurrency: 32, timeoutMs: 1_000, memoryBytesMax: 1 } as const;
+  const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1" });
+  return { poolKey, appId: "a", appName: "app", environment: "staging", fn, instanceCount };
+}
+
+function instance(of: PoolSpec, state: PoolInstance["state"], sinceEpochMs = NOW): PoolInstance {
+  return { instanceId: `${of.fn.name}-${state}`, poolKey: of.poolKey, appId: "a", environment: "staging", functionName: of.fn.name, state, sinceEpochMs, graceMs: 7 };
+}
+
+const plan = (pools: PoolSpec[], instances: PoolInstance[], failures: [string, { count: number; lastEpochMs: number }][] = []) =>
+  planPools({ pools, instances, failures: new Map(failures.map(([key, failure]) => [key, { ...failure, code: "X", message: "x" }])), nowEpochMs: NOW });
+
+describe("planPools", () => {
+  it("starts what is missing", () => {
+    expect(plan([pool("one", 2)], []).actions.map((action) => action.kind)).toEqual(["start", "start"]);
+  });
+
+  it("counts an instance that is starting as there", () => {
+    const one = pool("one");
+    expect(plan([one], [instance(one, "starting")]).actions).toEqual([]);
+  });
+
+  it("replaces one that retires before it is gone", () => {
+    const one = pool("one");
+    expect(plan([one], [instance(one, "retiring")]).actions).toEqual([{ kind: "start", pool: one }]);
+  });
+
+  it("stops what nobody wants, with its own grace", () => {
+    const one = pool("one");
+    expect(plan([], [instance(one, "ready")]).actions).toEqual([{ kind: "stop", instanceId: "one-ready", graceMs: 7, reason: "unwanted" }]);
+  });
+
+  it("does not stop twice what is stopping", () => {
+    const one = pool("one");
+    expect(plan([], [instance(one, "stopping"), instance(one, "retiring")]).actions).toEqual([]);
+  });
+
+  it("gives up on an instance that is not ready in time, and looks again just then", () => {
+    const one = pool("one");
+    expect(plan([one], [instance(one, "starting", NOW - INSTANCE_READY_TIMEOUT_MS)]).actions[0]).toMatchObject({ kind: "stop", reason: "not ready in time" });
+    expect(plan([one], [instance(one, "starting", NOW - 5)]).lookAgainEpochMs).toBe(NOW - 5 + INSTANCE_READY_TIMEOUT_MS);
+  });
+
+  it("mends the first failure at once and waits after the second", () => {
+    const one = pool("one");
+    expect(plan([one], [], [[one.poolKey, { count: 1, lastEpochMs: NOW }]]).actions).toHaveLength(1);
+    const second = plan([one], [], [[one.poolKey, { count: 2, lastEpochMs: NOW }]]);
+    expect(second.actions).toEqual([]);
+    expect(second.lookAgainEpochMs).toBe(NOW + backoffMs(2));
+  });
+
+  it("tries a pool that fails with one instance only, and leaves other pools alone", () => {
+    const [bad, good] = [pool("bad", 2), pool("good", 2)];
+    const { actions } = plan([bad, good], [], [[bad.poolKey, { count: 1, lastEpochMs: NOW }]]);
+    const startsOf = (spec: PoolSpec) => actions.filter((action) => action.kind === "start" && action.pool === spec).length;
+    expect([startsOf(bad), startsOf(good)]).toEqual([1, 2]);
+  });
+});
+
+describe("backoffMs", () => {
+  it("doubles up to its bound", () => {
+    expect([0, 1, 2, 3, 4].map(backoffMs)).toEqual([0, 0, 250, 500, 1_000]);
+    expect(backoffMs(1_000)).toBe(BACKOFF_MAX_MS);
+  });
+});

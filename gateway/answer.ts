@@ -28,6 +28,28 @@ export function writeError(response: ServerResponse, report: ErrorReport): void 
   response.end(body);
 }
 
+const LINGER_MS = 1_000;
+
+/**
+ * For a client in the middle of its body. Closing while bytes are unread resets the connection, and the answer may be lost with it:
+ * so the answer goes out whole, what still comes is dropped for a moment, and only then the connection closes (RFC 9112 9.6).
+ */
+export function writeErrorAndLinger(response: ServerResponse, report: ErrorReport): void {
+  const request = response.req;
+  const { status, headers, body } = errorAnswer(report);
+  response.shouldKeepAlive = false;
+  response.writeHead(status, [...headers]);
+  response.write(body);
+  const close = (): void => {
+    clearTimeout(timer);
+    if (!response.writableEnded) response.end();
+  };
+  const timer = setTimeout(close, LINGER_MS);
+  request.once("close", close);
+  request.once("end", close);
+  request.resume();
+}
+
 export interface SinkParts {
   readonly header: HeldAnswer;
   readonly requestId: string;

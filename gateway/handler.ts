@@ -1,7 +1,7 @@
 // From a request's head to its dispatcher: reads, finds the app, collects the body, finds the route.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ENVELOPE_VERSION } from "../runtime-image/contract/envelope.ts";
-import { type ErrorCode } from "../runtime-image/contract/errors.ts";
+import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
 import { ANSWER_STALL_TIMEOUT_MS, REQUEST_BYTES_BUFFERED_MAX } from "../runtime-image/contract/limits.ts";
 import type { Apps, ServedApp } from "./apps.ts";
@@ -34,8 +34,6 @@ export interface HandlerParts {
   readonly log: Log;
 }
 
-const LINGER_MS = 1_000; // A client in the middle of its body needs a moment to read why it was refused.
-
 export function createHandler(parts: HandlerParts): Handler {
   const { config, apps, clock, log } = parts;
   const serving: Serving = {
@@ -52,10 +50,7 @@ export function createHandler(parts: HandlerParts): Handler {
   const receive = (request: IncomingMessage, response: ServerResponse, arrival: Arrival): void => {
     const incoming = { method: request.method ?? "", target: request.url ?? "", httpVersion: request.httpVersion, rawHeaders: request.rawHeaders };
     const reading = readHead(incoming, arrival.peer, rules);
-    if (reading.kind === "refused") {
-      refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
-      return;
-    }
+    if (reading.kind === "refused") return refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
     const { head } = reading;
     const common = { serving, response, id: head.id, accept: head.accept, nowMs };
     const found = arrival.expects === "unknown" ? "EXPECTATION_FAILED" : findApp(head);
@@ -128,30 +123,6 @@ export function createHandler(parts: HandlerParts): Handler {
 
 /** Answers without a function. Where a body is still coming, the connection ends with the answer. */
 function refuse(request: IncomingMessage, common: HttpJobParts, code: ErrorCode): void {
-  const { response } = common;
   const hasUnreadBody = !request.complete && (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0);
-  if (hasUnreadBody) lingerBeforeClose(request, response);
-  new HttpExchange(common).fail(code);
-}
-
-// Closing while bytes are unread resets the connection, and the answer may be lost with it: so the answer goes out whole,
-// and the rest of the body is read and dropped for a moment before its end closes the connection (RFC 9112 9.6).
-function lingerBeforeClose(request: IncomingMessage, response: ServerResponse): void {
-  response.shouldKeepAlive = false;
-  const endNow = response.end.bind(response);
-  let isClosing = false;
-  const close = (): void => {
-    if (isClosing) return;
-    isClosing = true;
-    clearTimeout(timer);
-    endNow();
-  };
-  const timer = setTimeout(close, LINGER_MS);
-  request.once("close", close);
-  request.once("end", close);
-  request.resume();
-  response.end = (body?: unknown) => {
-    if (typeof body === "string") response.write(body);
-    return response;
-  };
+  new HttpExchange(common).fail(code, undefined, hasUnreadBody ? "lingering" : "plain");
 }

@@ -1,8 +1,8 @@
 // One request of a client as a dispatcher sees it: what is asked, and how the answer gets back to the client.
 import type { ServerResponse } from "node:http";
 import type { Environment } from "../runtime-image/contract/instance-manifest.ts";
-import { type ErrorCode } from "../runtime-image/contract/errors.ts";
-import { createSink, writeError, writeWhole } from "./answer.ts";
+import type { ErrorCode } from "../runtime-image/contract/errors.ts";
+import { createSink, writeError, writeErrorAndLinger, writeWhole } from "./answer.ts";
 import { giveBack, type ByteCount } from "./body.ts";
 import type { BodySink, HeldAnswer, Job, RequestParts, WholeAnswer } from "./dispatch/job.ts";
 
@@ -68,10 +68,12 @@ export class HttpExchange {
     this.finish();
   }
 
-  fail(code: ErrorCode, detail?: string): void {
+  fail(code: ErrorCode, detail?: string, end: "plain" | "lingering" = "plain"): void {
     if (!this.begin()) return;
     const { response, id, accept, serving } = this.parts;
-    writeError(response, { code, requestId: id, accept, detail: visibleDetail(code, detail, serving.environment) });
+    const report = { code, requestId: id, accept, detail: visibleDetail(code, detail, serving.environment) };
+    if (end === "plain") writeError(response, report);
+    else writeErrorAndLinger(response, report);
     this.end();
   }
 }

@@ -51,7 +51,8 @@ export async function startPlatform(settings: UpSettings, app: AppSource, output
   try {
     return await assemble(settings, app, output, parts);
   } catch (cause) {
-    await parts.disposeAsync();
+    // What went wrong first is what the owner must hear of.
+    await parts.disposeAsync().catch((error: unknown) => output.warn(`not everything could be taken back: ${String(error)}`));
     throw cause;
   }
 }

@@ -1,5 +1,5 @@
 // Carries the requests of one app to its instances: least busy first, a bounded queue, and no waiting for the dead.
-import { decodeEnvelope, encodeEnvelope, ENVELOPE_VERSION, type AnswerHeader } from "../../runtime-image/contract/envelope.ts";
+import { decodeEnvelope, encodeEnvelope, type AnswerHeader } from "../../runtime-image/contract/envelope.ts";
 import { ERRORS, isErrorCode, type ErrorCode } from "../../runtime-image/contract/errors.ts";
 import {
   PROBE_AFTER_MS,
@@ -329,7 +329,7 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
   return {
     update(functions) {
       const keys = new Set(functions.map(routeKeyOf));
-      for (const pool of [...pools.values()]) if (!keys.has(pool.key)) retire(pool);
+      for (const pool of pools.values()) if (!keys.has(pool.key)) retire(pool);
       for (const served of functions) {
         const key = routeKeyOf(served);
         const pool = pools.get(key) ?? createPool(key, served);

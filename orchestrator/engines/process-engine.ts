@@ -79,8 +79,6 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     },
     brokerHost: () => "127.0.0.1",
 
-    allowBroker: () => Promise.resolve(), // Nothing keeps processes from the host's ports.
-
     async prepare() {
       const layout = await makeLayout(options.home);
       const runtime = await installRuntime(await options.runtimeBundle(), { layout, nodePath: options.nodePath });

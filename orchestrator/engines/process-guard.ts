@@ -4,8 +4,8 @@ export const GUARD_FILE = "process-guard.mjs";
 
 // Measured on Node 24.21: under --allow-worker any code can start a thread with `execArgv: ["--no-permission"]`, which may then
 // read, write and spawn whatever it likes. So the thread of the runtime's watchdog is started here, before any code of a user is
-// loaded, waits for its orders, and the right is dropped. The runtime, whose first `new Worker` can only be the watchdog's, is
-// given that thread; the file in it is fixed here, so user code that comes first gains nothing.
+// loaded, waits for its orders, and the right is dropped. The runtime is given that thread when it asks for one. User code that asks
+// before it gets a thread with the watchdog in it, which it gains nothing by: the file is fixed here.
 export const GUARD_SOURCE = `import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import threads from "node:worker_threads";
@@ -28,8 +28,8 @@ waiting.unref();
 process.permission.drop("worker");
 
 let isTaken = false;
-threads.Worker = function (_file, options) {
-  if (isTaken) throw Object.assign(new Error("A function may not start threads."), { code: "ERR_ACCESS_DENIED" });
+threads.Worker = function (file, options) {
+  if (isTaken || file !== WATCHDOG) throw Object.assign(new Error("A function may not start threads."), { code: "ERR_ACCESS_DENIED" });
   isTaken = true;
   waiting.postMessage(options.workerData);
   return waiting;

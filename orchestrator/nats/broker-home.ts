@@ -52,13 +52,11 @@ export const writePort = (place: BrokerHome, port: number): Promise<void> => wri
 const TAIL_BYTES = 16_384;
 const TAIL_LINE_COUNT = 12;
 
-/** The end of both logs, for an error that an owner must understand. */
-export async function lastLogLines(place: BrokerHome): Promise<string[]> {
-  const texts = await Promise.all([tail(place.startLogFile), tail(place.logFile)]);
-  return texts
-    .flatMap((text) => text.split("\n").slice(-TAIL_LINE_COUNT - 1))
-    .filter((line) => line.trim() !== "")
-    .slice(-TAIL_LINE_COUNT);
+/** The end of what one process logged, for an error that an owner must understand. */
+export async function lastLogLines(place: BrokerHome, pid: number): Promise<string[]> {
+  const [printed, logged] = await Promise.all([tail(place.startLogFile), tail(place.logFile)]);
+  const own = logged.split("\n").filter((line) => line.startsWith(`[${pid}] `));
+  return [...own, ...printed.split("\n")].filter((line) => line.trim() !== "").slice(-TAIL_LINE_COUNT);
 }
 
 async function tail(path: string): Promise<string> {

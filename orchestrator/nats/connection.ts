@@ -74,10 +74,7 @@ export async function openConnection(access: BrokerAccess, options: ConnectionOp
     subscribe: (subject, onMessage) => translated(`subscribing to ${subject}`, () => subscribe(client, subject, guarded(onMessage, options.onError))),
     ask: (question) => ask(client, losses, question),
     bucket: async (name) => keyValueBucket(name, () => openBucket(client, buckets, name), () => buckets.delete(name)),
-    checkJetStream: async () => {
-      const manager = await translated("asking JetStream", () => client.jetstreamManager({ timeout: BROKER_REQUEST_TIMEOUT_MS }));
-      await translated("asking JetStream", () => manager.getAccountInfo());
-    },
+    checkJetStream: () => translated("asking JetStream", () => checkJetStream(client)),
     close: async () => {
       losses.isClosing = true;
       await client.close();
@@ -194,6 +191,16 @@ function openBucket(client: NatsConnection, buckets: Map<string, Promise<KV>>, n
     .views.kv(name, { history: 1, storage: StorageType.File, allow_direct: false, timeout: BROKER_REQUEST_TIMEOUT_MS });
   buckets.set(name, opening);
   return opening;
+}
+
+async function checkJetStream(client: NatsConnection): Promise<void> {
+  try {
+    const manager = await client.jetstreamManager({ timeout: BROKER_REQUEST_TIMEOUT_MS });
+    await manager.getAccountInfo();
+  } catch (cause) {
+    if (!(cause instanceof NatsError) || cause.code !== String(NO_RESPONDERS)) throw cause;
+    throw new PlatformError("NATS_FAILED", { detail: "Nothing answers for JetStream." }, { cause });
+  }
 }
 
 /** A failure makes the next use look for the bucket again: a broker may have come back without it. */

@@ -189,26 +189,28 @@ async function start(launch: Launch, port: number, signal: AbortSignal): Promise
     return { identity, startedEpochMs: started.startedEpochMs, port };
   } catch (cause) {
     await stopProcess(identity, { graceMs: 0 });
-    if (cause instanceof PlatformError && cause.code !== "BROKER_UNAVAILABLE") throw cause;
+    if (cause instanceof PlatformError && !isPassing(cause)) throw cause;
     const detail = `${binary.path} (${binary.version}) does not answer on ${host}:${port}.`;
-    throw new PlatformError("NATS_FAILED", { detail, remedy: `Its log is ${place.logFile}.`, problems: await lastLogLines(place) }, { cause });
+    throw new PlatformError("NATS_FAILED", { detail, remedy: `Its log is ${place.logFile}.`, problems: await lastLogLines(place, identity.pid) }, { cause });
   } finally {
     ready.abort();
   }
 }
 
-/** Answers BROKER_UNAVAILABLE are waited out; a broker that answers wrongly will not get better. */
+/** One that does not answer yet, or whose JetStream does not, is waited for; one that answers wrongly will not get better. */
 async function untilReady(url: string, signer: BrokerSigner, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
       await probeBroker(url, signer);
       return;
     } catch (error) {
-      if (!(error instanceof PlatformError) || error.code !== "BROKER_UNAVAILABLE" || signal.aborted) throw error;
+      if (!isPassing(error) || signal.aborted) throw error;
     }
     await delay(READY_POLL_MS, undefined, { signal });
   }
 }
+
+const isPassing = (error: unknown): boolean => error instanceof PlatformError && (error.code === "BROKER_UNAVAILABLE" || error.code === "NATS_FAILED");
 
 interface Supervision extends Launch {
   readonly url: string;

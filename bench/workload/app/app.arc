@@ -1,0 +1,7 @@
+@app
+bench
+
+@http
+get /
+post /echo
+get /text/:size

@@ -1,0 +1,253 @@
+// The one list of what every engine does, played with real functions on a real broker.
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import type { Engine } from "../../orchestrator/engines/engine.ts";
+import { decodePrintedLine } from "../../runtime-image/contract/log-line.ts";
+import { until } from "../support/until.ts";
+import { APP_ID, ENVIRONMENT } from "./engine-broker.ts";
+import { BROKEN, GREEDY, HOSTILE, POLITE } from "./engine-functions.ts";
+import { FUNCTION_NAME, createRig, sourceOf } from "./engine-rig.ts";
+import type { Rig } from "./engine-rig.ts";
+
+/** What one engine may do otherwise; the reason is printed in the test's name. */
+export type Exemptible = "child processes" | "threads that leave the sandbox";
+
+export interface EngineBehaviourOptions {
+  readonly exempt: Partial<Record<Exemptible, string>>;
+  /** Ends an instance as a crash of it would, from outside. */
+  kill(instanceId: string): Promise<void>;
+  /** Whatever of the engine's is left on the machine, builds excepted: nothing after dispose(). */
+  leftovers(): Promise<readonly string[]>;
+}
+
+/** Each call of makeEngine gives another object for the same platform, as an orchestrator that starts again has it. */
+export function engineBehaviour(name: string, makeEngine: () => Engine, options: EngineBehaviourOptions): void {
+  describe(`engine ${name}`, () => {
+    let rig: Rig;
+    const of = (): Rig => rig;
+    beforeAll(async () => {
+      process.env[SECRET_NAME] = SECRET;
+      rig = await createRig(makeEngine());
+    });
+    afterEach(() => rig.stopAll());
+    afterAll(async () => {
+      delete process.env[SECRET_NAME];
+      await rig.engine.dispose();
+      await rig.close();
+    });
+
+    running(of);
+    exiting(of, options);
+    startingAgain(of, makeEngine, options);
+    printing(of);
+    walls(of, options);
+    limits(of);
+
+    it("leaves nothing behind when it is disposed of", async () => {
+      await rig.start({ code: POLITE });
+      await rig.engine.dispose();
+      expect(await options.leftovers()).toEqual([]);
+      await rig.engine.prepare(); // And can begin anew.
+      expect(await rig.engine.list()).toEqual([]);
+    });
+  });
+}
+
+const SECRET_NAME = "ORCHESTRATOR_CONFORMANCE_TOKEN";
+const SECRET = "a-token-of-the-orchestrator";
+const EXIT_TIMEOUT_MS = 10_000;
+
+function running(of: () => Rig): void {
+  it("starts an instance that reports ready and answers a request", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    expect(await of().ask(instanceId, "/shop?item=1")).toEqual({ status: 200, body: "hello /shop?item=1" });
+  });
+
+  it("makes a build once, and another one for a changed file", async () => {
+    const code = `${POLITE}// ${Math.random()}\n`;
+    expect(await of().engine.build(sourceOf(code))).toEqual({ reused: false });
+    expect(await of().engine.build(sourceOf(code))).toEqual({ reused: true });
+    expect(await of().engine.build(sourceOf(`${code}// changed\n`))).toEqual({ reused: false });
+  });
+
+  it("lists an instance with all that it was started as", async () => {
+    const beforeEpochMs = Date.now();
+    const { instanceId, buildId } = await of().start({ code: POLITE });
+    const [listed, ...others] = await of().engine.list();
+    expect(others).toEqual([]);
+    expect(listed).toMatchObject({ instanceId, buildId, appId: APP_ID, environment: ENVIRONMENT, functionName: FUNCTION_NAME, state: "running" });
+    expect(listed?.startedEpochMs).toBeGreaterThanOrEqual(beforeEpochMs - 1_000);
+    expect(listed?.startedEpochMs).toBeLessThanOrEqual(Date.now() + 1_000);
+  });
+
+  it("gives a function the variables it was started with, and no secret of the orchestrator's", async () => {
+    const { instanceId } = await of().start({ code: POLITE, variables: { GREETING: "hej" } });
+    const { body } = await of().ask(instanceId, "/environment");
+    expect(JSON.parse(body)).toMatchObject({ GREETING: "hej" });
+    expect(body).not.toContain(SECRET_NAME);
+    expect(body).not.toContain(SECRET);
+    expect(body).not.toContain("jwt");
+  });
+}
+
+function exiting(of: () => Rig, options: EngineBehaviourOptions): void {
+  it("lets an instance that it stops finish a request, and then keeps nothing of it", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    const answer = of().ask(instanceId, "/slow");
+    await of().lines(instanceId, (lines) => lines.some(({ text }) => text.includes("slow began")));
+    await of().engine.stop(instanceId, { graceMs: 10_000 });
+    expect(await answer).toEqual({ status: 200, body: "slow ended" });
+    expect(await of().engine.list()).toEqual([]);
+  });
+
+  it("ends an instance that does not finish within its grace", async () => {
+    const { instanceId } = await of().start({ code: POLITE.replace("700", "60_000") });
+    const answer = of().ask(instanceId, "/slow", { timeoutMs: 3_000 });
+    answer.catch(() => undefined); // Asked for below.
+    await of().lines(instanceId, (lines) => lines.some(({ text }) => text.includes("slow began")));
+    await of().engine.stop(instanceId, { graceMs: 300 });
+    expect(await of().engine.list()).toEqual([]);
+    await expect(answer).rejects.toThrow("did not answer");
+  });
+
+  it("stops an instance that it never knew without a word", async () => {
+    await of().engine.stop("neverknown", { graceMs: 1_000 });
+  });
+
+  it("reports an instance that was killed, and lists it as exited until it is stopped", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    await options.kill(instanceId);
+    await until(() => of().exits.some((exit) => exit.instanceId === instanceId), { timeoutMs: EXIT_TIMEOUT_MS });
+    expect(of().exits.filter((exit) => exit.instanceId === instanceId)).toEqual([{ instanceId, exitCode: 137, outOfMemory: false }]);
+    expect((await of().engine.list()).map(({ state }) => state)).toEqual(["exited"]);
+    await of().engine.stop(instanceId, { graceMs: 0 });
+    expect(await of().engine.list()).toEqual([]);
+  });
+
+  it("reports a function that fails while it is loaded, with the stack it printed", async () => {
+    const { instanceId } = await of().launch({ code: BROKEN });
+    const lines = await of().lines(instanceId, (some) => some.some(({ text }) => text.includes("broken on load")));
+    expect(lines.some(({ text }) => text.includes("index.js"))).toBe(true);
+    await until(() => of().exits.some((exit) => exit.instanceId === instanceId), { timeoutMs: EXIT_TIMEOUT_MS });
+    expect(of().exits.find((exit) => exit.instanceId === instanceId)).toEqual({ instanceId, exitCode: 1, outOfMemory: false });
+    expect(of().events.find((event) => event.instanceId === instanceId)).toMatchObject({ kind: "failed", code: "HANDLER_LOAD_FAILED" });
+  });
+}
+
+function startingAgain(of: () => Rig, makeEngine: () => Engine, options: EngineBehaviourOptions): void {
+  it("finds, follows and stops what an earlier orchestrator started, without disturbing it", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    const later = makeEngine();
+    await later.prepare();
+    expect(await later.list()).toEqual(await of().engine.list());
+    expect((await of().ask(instanceId, "/still")).body).toBe("hello /still");
+    const exits: string[] = [];
+    const over = new AbortController();
+    later.watchExits((exit) => exits.push(exit.instanceId), over.signal);
+    await later.stop(instanceId, { graceMs: 5_000 });
+    expect(await later.list()).toEqual([]);
+    await until(() => exits.includes(instanceId), { timeoutMs: EXIT_TIMEOUT_MS });
+    over.abort();
+  });
+
+  it("reports the death of what an earlier orchestrator started", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    const later = makeEngine();
+    await later.prepare();
+    const exits: string[] = [];
+    const over = new AbortController();
+    later.watchExits((exit) => exits.push(exit.instanceId), over.signal);
+    await options.kill(instanceId);
+    await until(() => exits.includes(instanceId), { timeoutMs: EXIT_TIMEOUT_MS });
+    over.abort();
+  });
+}
+
+function printing(of: () => Rig): void {
+  it("tells what is printed line by line: tagged with level and request, and as it is past the console", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    const beforeEpochMs = Date.now();
+    await of().ask(instanceId, "/print", { requestId: "request-7" });
+    const lines = await of().lines(instanceId, (some) => ["for people", "of trouble", "past the console"].every((part) => some.some(({ text }) => text.includes(part))));
+    const printed = lines.map(({ text }) => decodePrintedLine(text)).filter((line) => line !== null);
+    expect(printed).toContainEqual({ epochMs: expect.any(Number), level: "info", requestId: "request-7", text: "a line for people" });
+    expect(printed).toContainEqual({ epochMs: expect.any(Number), level: "error", requestId: "request-7", text: "a line of trouble" });
+    const raw = lines.find(({ text }) => text.includes("past the console"));
+    expect(raw).toMatchObject({ stream: "stdout", text: "a line past the console" });
+    expect(raw?.epochMs).toBeGreaterThanOrEqual(beforeEpochMs - 1_000);
+  });
+
+  it("tells no tagged line from before the moment that is asked for", async () => {
+    const { instanceId } = await of().start({ code: POLITE });
+    await of().ask(instanceId, "/print", { requestId: "early" });
+    await of().lines(instanceId, (lines) => lines.some(({ text }) => text.includes("of trouble")));
+    const sinceEpochMs = Date.now() + 1;
+    await until(() => Date.now() > sinceEpochMs, { timeoutMs: 1_000 });
+    await of().ask(instanceId, "/print", { requestId: "late" });
+    const lines = await of().lines(instanceId, (some) => some.some(({ text }) => text.includes("of trouble")), sinceEpochMs);
+    expect(lines.map(({ text }) => decodePrintedLine(text)?.requestId)).not.toContain("early");
+  });
+}
+
+function walls(of: () => Rig, options: EngineBehaviourOptions): void {
+  it("lets a function write into its temporary folder and nowhere else", async () => {
+    const { instanceId } = await of().start({ code: HOSTILE });
+    expect((await of().ask(instanceId, "/write-temporary")).body).toBe("done");
+    for (const attempt of ["write-own-build", "add-to-own-build", "write-beside-temporary", "write-root", "write-etc"])
+      expect((await of().ask(instanceId, `/${attempt}`)).body, attempt).toMatch(/^(ERR_ACCESS_DENIED|EROFS|EACCES|EPERM)$/);
+  });
+
+  it("lets no function read the build of another, by its path or by a link", async () => {
+    const other = await of().start({ code: POLITE });
+    const { instanceId } = await of().start({ code: HOSTILE });
+    for (const attempt of ["read-build", "list-builds", "link-to-build", "hard-link-to-build"])
+      expect((await of().ask(instanceId, `/${attempt}?build=${other.buildId}`)).body, attempt).toMatch(/^(ERR_ACCESS_DENIED|ENOENT|NOT_THERE|EPERM|EACCES)$/);
+  });
+
+  unlessExempt(options, "child processes", "lets no function start a child process or become another program", async () => {
+    const { instanceId } = await of().start({ code: HOSTILE });
+    for (const attempt of ["start-child", "become-other", "native-module"])
+      expect((await of().ask(instanceId, `/${attempt}`)).body, attempt).toMatch(/^ERR_(ACCESS_DENIED|DLOPEN_DISABLED)$/);
+  });
+
+  unlessExempt(options, "threads that leave the sandbox", "lets no function leave its sandbox through a thread, while it loads or later", async () => {
+    const { instanceId } = await of().start({ code: HOSTILE, variables: { TRY_EARLY: "yes" } });
+    const early: unknown = JSON.parse((await of().ask(instanceId, "/early")).body);
+    expect(early).toEqual({ "free-thread": expect.stringMatching(DENIED), "hooks-thread": expect.stringMatching(DENIED) });
+    for (const attempt of ["free-thread", "hooks-thread"]) expect((await of().ask(instanceId, `/${attempt}`)).body, attempt).toMatch(DENIED);
+  });
+}
+
+const DENIED = /ACCESS_DENIED|may not start threads/;
+
+function limits(of: () => Rig): void {
+  it("ends an instance that takes more memory than it may, says so, and leaves the others alone", async () => {
+    const bystander = await of().start({ code: POLITE });
+    const { instanceId } = await of().start({ code: GREEDY, limits: { memoryBytesMax: 160_000_000 } });
+    const answer = of().ask(instanceId, "/memory", { timeoutMs: 20_000 });
+    answer.catch(() => undefined); // It never comes.
+    await until(() => of().exits.some((exit) => exit.instanceId === instanceId), { timeoutMs: 20_000 });
+    expect(of().exits.find((exit) => exit.instanceId === instanceId)).toMatchObject({ outOfMemory: true });
+    expect((await of().ask(bystander.instanceId, "/here")).status).toBe(200);
+  });
+
+  for (const kind of ["threads", "children"] as const)
+    it(`bounds how many ${kind} a function may start, and leaves the others alone`, async () => {
+      const bystander = await of().start({ code: POLITE });
+      const { instanceId } = await of().start({ code: GREEDY, limits: { pidCountMax: 32 } });
+      const isGone = (): boolean => of().exits.some((exit) => exit.instanceId === instanceId);
+      // Node ends itself where the kernel refuses it a thread: that is a bound as well.
+      const outcome = await Promise.race([
+        of().ask(instanceId, `/${kind}`, { timeoutMs: 60_000 }).then(({ body }) => Number(body)),
+        until(isGone, { timeoutMs: 60_000 }).then(() => 0),
+      ]);
+      expect(outcome).toBeLessThan(32);
+      expect((await of().ask(bystander.instanceId, "/here")).status).toBe(200);
+    });
+}
+
+function unlessExempt(options: EngineBehaviourOptions, what: Exemptible, sentence: string, test: () => Promise<void>): void {
+  const reason = options.exempt[what];
+  if (reason === undefined) it(sentence, test);
+  else it.skip(`${sentence} [not this engine: ${reason}]`, test);
+}

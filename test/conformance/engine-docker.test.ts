@@ -1,0 +1,46 @@
+// The engine "docker" does what every engine does.
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+
+import { parseDockerAddress } from "../../orchestrator/engines/docker-address.ts";
+import { createDockerEngine } from "../../orchestrator/engines/docker-engine.ts";
+import { LABELS, instanceContainerName } from "../../orchestrator/engines/docker-labels.ts";
+import type { Engine } from "../../orchestrator/engines/engine.ts";
+import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts";
+import { engineBehaviour } from "./engine-behaviour.ts";
+
+const platformId = `conform-${randomBytes(3).toString("hex")}`;
+const docker = async (...args: string[]): Promise<string> => (await promisify(execFile)("docker", args)).stdout;
+
+/** A machine without Docker fails here, with what to do; nothing is skipped. */
+function makeEngine(): Engine {
+  const engine = createDockerEngine({
+    platformId,
+    homeLabel: "the engines' behaviour list",
+    docker: parseDockerAddress(process.env["DOCKER_HOST"]),
+    nodeImage: null,
+    progress: () => undefined,
+    runtimeBundle: buildRuntimeBundle,
+  });
+  const prepare = async (): Promise<void> => {
+    await docker("version").catch((cause: unknown) => {
+      throw new Error("Docker does not answer, and these tests need it: run ./setup --docker", { cause });
+    });
+    await engine.prepare();
+  };
+  return new Proxy(engine, { get: (target, name) => (name === "prepare" ? prepare : Reflect.get(target, name)) });
+}
+
+engineBehaviour("docker", makeEngine, {
+  exempt: {
+    "child processes": "a container bounds them by number; what they may do is what the container may",
+    "threads that leave the sandbox": "the sandbox is the container, which no thread leaves",
+  },
+  kill: async (instanceId) => void (await docker("kill", "--signal", "KILL", instanceContainerName(platformId, instanceId))),
+  leftovers: async () => {
+    const filter = ["--filter", `label=${LABELS.platform}=${platformId}`, "--quiet"];
+    const found = await Promise.all([docker("ps", "--all", ...filter), docker("network", "ls", ...filter), docker("volume", "ls", ...filter)]);
+    return found.flatMap((ids) => ids.split("\n").filter((id) => id !== ""));
+  },
+});

@@ -1,0 +1,123 @@
+// The functions that the engines' behaviour list runs: plain code of users, some of it hostile.
+
+/** Answers with what it was asked, and prints. */
+export const POLITE = `
+let requestCount = 0;
+exports.handler = async (event) => {
+  requestCount += 1;
+  switch (event.rawPath) {
+    case "/print":
+      console.log("a line for people");
+      console.error("a line of trouble");
+      process.stdout.write("a line past the console\\n");
+      return { statusCode: 200, body: "printed" };
+    case "/slow":
+      console.log("slow began");
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      return { statusCode: 200, body: "slow ended" };
+    case "/environment":
+      return { statusCode: 200, body: JSON.stringify(process.env) };
+    default:
+      return { statusCode: 200, headers: { "x-count": String(requestCount) }, body: "hello " + event.rawPath + event.rawQueryString };
+  }
+};
+`;
+
+export const BROKEN = `throw new Error("broken on load");\n`;
+
+/** Tries one thing per path, and answers with what came of it: "done", or the error's code. */
+export const HOSTILE = `
+const fs = require("node:fs");
+const os = require("node:os");
+const path = require("node:path");
+const { once } = require("node:events");
+const attempts = {
+  "write-temporary": () => fs.writeFileSync(path.join(os.tmpdir(), "mine"), "x"),
+  "write-own-build": () => fs.writeFileSync(path.join(__dirname, "index.js"), "x"),
+  "add-to-own-build": () => fs.writeFileSync(path.join(__dirname, "more.js"), "x"),
+  "write-beside-temporary": () => fs.writeFileSync(path.join(os.tmpdir(), "..", "..", "evil"), "x"),
+  "write-root": () => fs.writeFileSync("/evil", "x"),
+  "write-etc": () => fs.writeFileSync("/etc/evil", "x"),
+  "read-build": ({ build }) => fs.readFileSync(path.join(__dirname, "..", build, "index.js")),
+  "list-builds": ({ build }) => { if (!fs.readdirSync(path.join(__dirname, "..")).includes(build)) throw Object.assign(new Error(), { code: "NOT_THERE" }); },
+  "link-to-build": ({ build }) => {
+    const link = path.join(os.tmpdir(), "link");
+    fs.symlinkSync(path.join(__dirname, "..", build), link);
+    fs.readFileSync(path.join(link, "index.js"));
+  },
+  "hard-link-to-build": ({ build }) => {
+    const link = path.join(os.tmpdir(), "hard-link");
+    fs.linkSync(path.join(__dirname, "..", build, "index.js"), link);
+    fs.readFileSync(link);
+  },
+  "start-child": () => require("node:child_process").execFileSync(process.execPath, ["-e", "1"]),
+  "become-other": () => process.execve(process.execPath, [process.execPath, "-e", "1"], {}),
+  "free-thread": async () => {
+    const { Worker } = require("node:worker_threads");
+    const code = 'require("node:fs").readFileSync(process.env.WANTED); require("node:child_process").execFileSync(process.execPath, ["-e", "1"])';
+    await once(new Worker(code, { eval: true, execArgv: ["--no-permission"], env: { WANTED: path.join(__dirname, "index.js") } }), "exit");
+  },
+  "hooks-thread": async () => {
+    // Hooks run in a thread that Node starts by itself.
+    const code = 'import { Worker } from "node:worker_threads"; new Worker("", { eval: true, execArgv: ["--no-permission"] });';
+    require("node:module").register("data:text/javascript," + encodeURIComponent(code));
+    await import("data:text/javascript,1");
+  },
+  "native-module": () => process.dlopen({ exports: {} }, path.join(os.tmpdir(), "none.node")),
+};
+const early = {};
+const tryEarly = async () => {
+  for (const name of ["free-thread", "hooks-thread"]) early[name] = await outcome(attempts[name], {});
+};
+async function outcome(attempt, given) {
+  try {
+    await attempt(given);
+    return "done";
+  } catch (error) {
+    return String(error.code ?? error.message);
+  }
+}
+const whenEarly = process.env.TRY_EARLY === "yes" ? tryEarly() : null;
+exports.handler = async (event) => {
+  await whenEarly;
+  const name = event.rawPath.slice(1);
+  const given = event.queryStringParameters ?? {};
+  return { statusCode: 200, body: name === "early" ? JSON.stringify(early) : await outcome(attempts[name], given) };
+};
+`;
+
+/** Takes memory, or threads and children, for as long as it is let. */
+export const GREEDY = `
+const kept = [];
+const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
+const BLOCK_BYTES = 16_000_000;
+const BYTES_MAX = 1_600_000_000;
+const HELPER_COUNT_MAX = 60;
+exports.handler = async (event) => {
+  if (event.rawPath === "/memory") {
+    for (let bytes = 0; bytes < BYTES_MAX; bytes += BLOCK_BYTES) {
+      kept.push(Buffer.alloc(BLOCK_BYTES, 1));
+      await pause();
+    }
+    return { statusCode: 200, body: "took it all" };
+  }
+  const forever = "setInterval(() => {}, 1000)";
+  let startedCount = 0;
+  for (let tries = 0; tries < HELPER_COUNT_MAX; tries += 1) {
+    try {
+      if (event.rawPath === "/threads") {
+        const { Worker } = require("node:worker_threads");
+        const worker = new Worker(forever, { eval: true }).on("error", () => {});
+        await new Promise((resolve, reject) => worker.once("online", resolve).once("error", reject));
+      } else {
+        const child = require("node:child_process").spawn(process.execPath, ["-e", "process.stdout.write('up');" + forever], { stdio: ["ignore", "pipe", "ignore"] });
+        await new Promise((resolve, reject) => { child.once("error", reject).once("exit", reject); child.stdout.once("data", resolve); });
+      }
+      startedCount += 1;
+    } catch {
+      break;
+    }
+  }
+  return { statusCode: 200, body: String(startedCount) };
+};
+`;

@@ -1,0 +1,151 @@
+// Runs the command line as a user does, in a process of its own, and talks to what it starts.
+import { type ChildProcess, spawn } from "node:child_process";
+import { cp, mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { type IncomingHttpHeaders, request } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { once } from "node:events";
+import { until } from "./until.ts";
+
+export const CHECKOUT = resolve(import.meta.dirname, "../..");
+const BIN = join(CHECKOUT, "orchestrator/bin.mjs");
+
+export type EngineName = "docker" | "process";
+export const ENGINE_NAMES: readonly EngineName[] = ["docker", "process"];
+
+export interface Finished {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function runCommand(args: readonly string[], options: { readonly env?: Record<string, string>; readonly cwd?: string } = {}): Promise<Finished> {
+  const child = spawn(process.execPath, [BIN, ...args], { env: { ...process.env, NO_COLOR: "1", ...options.env }, cwd: options.cwd ?? CHECKOUT });
+  const texts = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (part: string) => (texts.stdout += part));
+  child.stderr.setEncoding("utf8").on("data", (part: string) => (texts.stderr += part));
+  const [exitCode]: (number | null)[] = await once(child, "close");
+  return { exitCode: exitCode ?? null, ...texts };
+}
+
+export interface RunningPlatform {
+  readonly home: string;
+  readonly ports: { readonly staging: number; readonly production: number; readonly api: number };
+  readonly process: ChildProcess;
+  /** Every JSON line that it printed so far. */
+  readonly events: readonly PlatformEvent[];
+  get(environment: "staging" | "production", path: string, options?: SendOptions): Promise<Answer>;
+  stop(): Promise<number | null>;
+}
+
+export interface PlatformEvent {
+  readonly event: string;
+  readonly text?: string;
+  readonly code?: string;
+}
+
+export interface SendOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Buffer;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+}
+
+export interface PlatformOptions {
+  readonly app: string;
+  readonly engine: EngineName;
+  readonly home?: string;
+  readonly ports?: RunningPlatform["ports"];
+  readonly flags?: readonly string[];
+  readonly env?: Record<string, string>;
+}
+
+/** Starts `orchestrator up` and waits for its ready line; fails with everything it printed if it ends before. */
+export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
+  const home = options.home ?? (await mkdtemp(join(tmpdir(), "orchestrator-home-")));
+  const ports = options.ports ?? { staging: await freePort(), production: await freePort(), api: await freePort() };
+  const { staging, production, api } = ports;
+  const flags = ["--engine", options.engine, "--home", home, "--staging-port", `${staging}`, "--production-port", `${production}`, "--api-port", `${api}`];
+  const child = spawn(process.execPath, [BIN, "up", options.app, "--json", ...flags, ...(options.flags ?? [])], { env: { ...process.env, ...options.env } });
+  const events: PlatformEvent[] = [];
+  let printed = "";
+  let rest = "";
+  child.stdout.setEncoding("utf8").on("data", (part: string) => {
+    printed += part;
+    const lines = (rest + part).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) events.push(JSON.parse(line));
+  });
+  child.stderr.setEncoding("utf8").on("data", (part: string) => (printed += part));
+  await until(() => events.some((event) => event.event === "ready") || child.exitCode !== null, { timeoutMs: 90_000 });
+  if (child.exitCode !== null) throw new Error(`orchestrator up ended with ${child.exitCode}:\n${printed}`);
+  return {
+    home,
+    ports,
+    process: child,
+    events,
+    get: async (environment, path, sent) => send(ports[environment], path, sent),
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill("SIGINT");
+        await once(child, "exit");
+      }
+      if (options.home === undefined) await rm(home, { recursive: true, force: true });
+      return child.exitCode;
+    },
+  };
+}
+
+/** One request on a connection of its own. */
+export async function send(port: number, path: string, options: SendOptions = {}): Promise<Answer> {
+  return new Promise((done, fail) => {
+    const outgoing = request({ host: "127.0.0.1", port, path, method: options.method ?? "GET", headers: options.headers ?? {}, agent: false, timeout: 60_000 });
+    outgoing.once("response", (incoming) => {
+      const parts: Buffer[] = [];
+      incoming.on("data", (part: Buffer) => parts.push(part));
+      incoming.once("end", () => {
+        const body = Buffer.concat(parts);
+        done({ status: incoming.statusCode ?? 0, headers: incoming.headers, body, text: body.toString("utf8") });
+      });
+      incoming.once("error", fail);
+    });
+    outgoing.once("error", fail).once("timeout", () => outgoing.destroy(new Error("no answer in time")));
+    outgoing.end(options.body);
+  });
+}
+
+/** Ports that nothing listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (typeof address !== "object" || address === null) throw new Error("no address");
+  return address.port;
+}
+
+/** An app in a temporary folder, from a map of its files or a copy of an example. */
+export async function makeApp(files: Record<string, string | Buffer>, copyOf?: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "orchestrator-app-"));
+  if (copyOf !== undefined) await cp(join(CHECKOUT, copyOf), folder, { recursive: true, filter: (path) => !path.includes(".orchestrator") });
+  await writeFiles(folder, files);
+  return folder;
+}
+
+export async function writeFiles(folder: string, files: Record<string, string | Buffer>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+export const handler = (body: string): string => `exports.handler = async (request, context) => { ${body} };\n`;

@@ -1,7 +1,8 @@
 // What a result depends on: the machine, the versions, the commit.
 import { cpus, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
-import { findBroker } from "./broker-binary.ts";
+import { environmentSettings } from "../orchestrator/config.ts";
+import { findNatsServer } from "../orchestrator/nats/binary.ts";
 import { run, versionOf } from "./processes.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -23,8 +24,9 @@ export async function machineLines(): Promise<string> {
 }
 
 async function natsVersion(): Promise<string> {
-  const path = await findBroker();
-  return path === null ? "no nats-server" : ((await versionOf(path, ["--version"])) ?? "no nats-server").replace(": v", " ");
+  const { natsServer, searchPath } = environmentSettings();
+  const binary = await findNatsServer({ explicitPath: natsServer, searchPath }).catch(() => null);
+  return `nats-server ${binary?.version ?? "missing"}`;
 }
 
 async function commitOf(): Promise<string> {

@@ -7,7 +7,7 @@ const POLL_MS = 10;
 /** A condition that throws is not true yet. */
 export async function waitFor(
   condition: () => boolean | Promise<boolean>,
-  options: { readonly timeoutMs: number; readonly what: string; readonly signal: AbortSignal },
+  options: { readonly timeoutMs: number; readonly pollMs?: number; readonly what: string; readonly signal: AbortSignal },
 ): Promise<void> {
   const deadlineMs = performance.now() + options.timeoutMs;
   let reason: unknown = null;
@@ -19,6 +19,6 @@ export async function waitFor(
       reason = cause;
     }
     if (performance.now() > deadlineMs) throw new BenchError(`not within ${options.timeoutMs} ms: ${options.what}`, { cause: reason });
-    await delay(POLL_MS, undefined, { signal: options.signal });
+    await delay(options.pollMs ?? POLL_MS, undefined, { signal: options.signal });
   }
 }

@@ -86,6 +86,7 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     snapshots: snapshotStore(bus, signer, broker.url),
     report: (text) => output.warn(text),
   });
+  parts.defer(async () => deployer.close());
   const restored = fleet.adopt().then(async () => deployer.restore());
   await Promise.all([restored, startGateways(settings, home, { bus, signer, broker, output, parts })]);
   const api = await startApi(

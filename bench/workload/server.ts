@@ -1,7 +1,7 @@
 // The app of the comparison as a plain node:http server: what the rows that are not ours run. Imports nothing else, so that a container can be given it as text.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 
-const [host = "127.0.0.1", port = "0"] = process.argv.slice(2);
+const [host, port] = process.argv.slice(-2); // Also right where the code itself comes as an argument.
 const texts = new Map<number, Buffer>();
 
 const server = createServer((request, response) => {

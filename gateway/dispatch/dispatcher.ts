@@ -211,6 +211,7 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
     instance.health = "gone";
     release(flight);
     flight.deliveryCount--;
+    if (flight.deliveryCount === 0) flight.deadlineMs = null; // Its handler's time has not begun.
     backInLine(flight);
     pump(flight.pool);
   };

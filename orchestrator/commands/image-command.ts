@@ -16,7 +16,7 @@ export function addImage(program: Command): void {
     .command("ls")
     .description("Lists the images of orchestrator on this machine.")
     .action(async () => {
-      for (const line of await listImages({ docker: dockerAddress() })) printLine(line);
+      for (const line of await listImages({ docker: dockerAddress(), ...imageOptions })) printLine(line);
     });
 }
 

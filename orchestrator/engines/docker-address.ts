@@ -1,7 +1,9 @@
 // Where the Docker engine listens, read from a DOCKER_HOST-like text.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 
-export type DockerAddress = { readonly kind: "socket"; readonly path: string } | { readonly kind: "tcp"; readonly host: string; readonly port: number };
+export type DockerAddress =
+  | { readonly kind: "socket"; readonly path: string }
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number };
 
 const DEFAULT_SOCKET = "/var/run/docker.sock";
 const DEFAULT_TCP_PORT = 2375; // What Docker's own client assumes without TLS.

@@ -11,8 +11,8 @@ export interface DockerApi {
   readonly networks: DockerNetworks;
   /** Throws ENGINE_UNAVAILABLE unless the engine answers. */
   engineInfo(): Promise<EngineInfo>;
-  /** Container events with these labels, one JSON text per line, from a moment on; ends when the connection does. */
-  events(query: { readonly labels: Labels; readonly sinceEpochMs: number; readonly signal: AbortSignal }): Promise<Readable>;
+  /** Exits of containers with these labels, one JSON text each, from a moment on; fails when the connection breaks. */
+  events(query: { readonly labels: Labels; readonly sinceEpochMs: number; readonly signal: AbortSignal }): Promise<AsyncIterable<string>>;
 }
 
 export interface EngineInfo {
@@ -32,7 +32,10 @@ export interface DockerContainers {
   inspect(container: string): Promise<ContainerState | null>;
   list(query: { readonly labels: Labels; readonly states?: readonly string[] }): Promise<readonly ListedContainer[]>;
   /** Docker's framed log stream, each frame with its time; null for a container that is not there. */
-  logs(container: string, options: { readonly since: string; readonly follow: boolean; readonly signal: AbortSignal }): Promise<Readable | null>;
+  logs(
+    container: string,
+    options: { readonly since: string; readonly follow: boolean; readonly signal: AbortSignal },
+  ): Promise<Readable | null>;
   writeFiles(container: string, folder: string, tar: Readable): Promise<void>;
   readFiles(container: string, path: string): Promise<Readable>;
   commit(container: string, image: { readonly repository: string; readonly tag: string }): Promise<void>;
@@ -91,9 +94,11 @@ export interface ListedContainer {
 export interface DockerImages {
   inspect(reference: string): Promise<ImageInfo | null>;
   list(query: { readonly labels: Labels }): Promise<readonly ImageInfo[]>;
-  tag(reference: string, as: { readonly repository: string; readonly tag: string }): Promise<void>;
   /** Makes an image of one layer out of a tar of its files. */
-  importTar(tar: Readable, image: { readonly repository: string; readonly tag: string; readonly changes: readonly string[] }): Promise<void>;
+  importTar(
+    tar: Readable,
+    image: { readonly repository: string; readonly tag: string; readonly changes: readonly string[] },
+  ): Promise<void>;
   /** Builds the Dockerfile in a tar. */
   build(tar: Readable, options: BuildOptions): Promise<void>;
   /** Asks the registry; aborting gives up. */

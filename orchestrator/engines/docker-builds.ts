@@ -69,14 +69,21 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
   const carryOver = async (buildId: string): Promise<void> => {
     const [older] = await docker.images.list({ labels: { [LABELS.build]: buildId } });
     if (older === undefined)
-      throw new PlatformError("ENGINE_FAILED", { detail: `The Docker engine has no image of the build ${buildId}.`, remedy: "Deploy the app again: its builds are made anew." });
-    const source = await docker.containers.create(`${containerOf(buildId)}-source`, {
+      throw new PlatformError("ENGINE_FAILED", {
+        detail: `The Docker engine has no image of the build ${buildId}.`,
+        remedy: "Deploy the app again: its builds are made anew.",
+      });
+    const sourceName = `${containerOf(buildId)}-source`;
+    await docker.containers.remove(sourceName);
+    const source = await docker.containers.create(sourceName, {
       Image: older.id,
       Labels: labels(buildId, older.labels[LABELS.function] ?? ""),
       HostConfig: NEVER_STARTED,
     });
     try {
-      await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () => docker.containers.readFiles(source, FUNCTION_FOLDER));
+      await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () =>
+        docker.containers.readFiles(source, FUNCTION_FOLDER),
+      );
     } finally {
       await docker.containers.remove(source);
     }

@@ -1,10 +1,19 @@
 // Speaks to a Docker engine through dockerode: our types on the outside, its errors turned into ours.
 import { Readable } from "node:stream";
-import { createInterface } from "node:readline";
 import type Dockerode from "dockerode";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { describeDockerAddress, type DockerAddress } from "./docker-address.ts";
-import type { ContainerState, DockerApi, DockerContainers, DockerImages, DockerNetworks, ImageInfo, Labels, NetworkInfo } from "./docker-api.ts";
+import { linesOf } from "./docker-lines.ts";
+import type {
+  ContainerState,
+  DockerApi,
+  DockerContainers,
+  DockerImages,
+  DockerNetworks,
+  ImageInfo,
+  Labels,
+  NetworkInfo,
+} from "./docker-api.ts";
 
 const CALL_TIMEOUT_MS = 120_000; // Of silence on one call's connection; the longest silent step is an import of 130 MB.
 const NOT_THERE = 404;
@@ -48,25 +57,39 @@ export function createDockerClient(address: DockerAddress): DockerApi {
     events: ({ labels, sinceEpochMs, signal }) =>
       streams("following events", async (docker) => {
         const filters = { type: ["container"], event: ["die", "oom"], label: labelFilter(labels) };
-        const options: Dockerode.GetEventsOptions & { abortSignal: AbortSignal } = { filters: JSON.stringify(filters), since: sinceEpochMs / 1000, abortSignal: signal };
-        return toReadable(await docker.getEvents(options));
+        const options: Dockerode.GetEventsOptions & { abortSignal: AbortSignal } = {
+          filters: JSON.stringify(filters),
+          since: sinceEpochMs / 1000,
+          abortSignal: signal,
+        };
+        return linesOf(toReadable(await docker.getEvents(options)));
       }),
   };
 }
 
 function containerCalls(calls: Call, streams: Call): DockerContainers {
   return {
-    create: (name, options) => calls(`creating the container ${name}`, async (docker) => (await docker.createContainer({ name, ...options })).id),
-    start: (container) => calls(`starting the container ${container}`, async (docker) => void (await docker.getContainer(container).start())),
+    create: (name, options) =>
+      calls(`creating the container ${name}`, async (docker) => (await docker.createContainer({ name, ...options })).id),
+    start: (container) =>
+      calls(`starting the container ${container}`, async (docker) => void (await docker.getContainer(container).start())),
     kill: (container, signalName) =>
-      calls(`sending ${signalName} to the container ${container}`, (docker) => unless(ALREADY, undefined, docker.getContainer(container).kill({ signal: signalName }))),
+      calls(`sending ${signalName} to the container ${container}`, (docker) =>
+        unless(ALREADY, undefined, docker.getContainer(container).kill({ signal: signalName })),
+      ),
     untilStopped: (container, signal) =>
       streams(`waiting for the container ${container}`, async (docker) => {
-        const answer: unknown = await unless([NOT_THERE], null, docker.getContainer(container).wait({ condition: "not-running", abortSignal: signal }));
+        const answer: unknown = await unless(
+          [NOT_THERE],
+          null,
+          docker.getContainer(container).wait({ condition: "not-running", abortSignal: signal }),
+        );
         return { exitCode: numberIn(answer, "StatusCode") };
       }),
     remove: (container) =>
-      calls(`removing the container ${container}`, (docker) => unless(ALREADY, undefined, docker.getContainer(container).remove({ force: true, v: true }))),
+      calls(`removing the container ${container}`, (docker) =>
+        unless(ALREADY, undefined, docker.getContainer(container).remove({ force: true, v: true })),
+      ),
     inspect: (container) =>
       calls(`inspecting the container ${container}`, async (docker): Promise<ContainerState | null> => {
         const found = await unless([NOT_THERE], null, docker.getContainer(container).inspect());
@@ -90,11 +113,20 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
         return bytes && Readable.from([bytes]);
       }),
     writeFiles: (container, folder, tar) =>
-      calls(`writing files into the container ${container}`, async (docker) => void (await docker.getContainer(container).putArchive(tar, { path: folder }))),
+      calls(
+        `writing files into the container ${container}`,
+        async (docker) =>
+          void (await upload(tar, (abortSignal) => docker.getContainer(container).putArchive(tar, { path: folder, abortSignal }))),
+      ),
     readFiles: (container, path) =>
-      calls(`reading files of the container ${container}`, async (docker) => toReadable(await docker.getContainer(container).getArchive({ path }))),
+      calls(`reading files of the container ${container}`, async (docker) =>
+        toReadable(await docker.getContainer(container).getArchive({ path })),
+      ),
     commit: (container, { repository, tag }) =>
-      calls(`making the image ${repository}:${tag}`, async (docker) => void (await docker.getContainer(container).commit({ repo: repository, tag, pause: false }))),
+      calls(
+        `making the image ${repository}:${tag}`,
+        async (docker) => void (await docker.getContainer(container).commit({ repo: repository, tag, pause: false })),
+      ),
   };
 }
 
@@ -116,22 +148,28 @@ function imageCalls(calls: Call): DockerImages {
     list: ({ labels }) =>
       calls("listing images", async (docker) => {
         const found = await docker.listImages({ filters: { label: labelFilter(labels) } });
-        return found.map((one) => ({ id: one.Id, references: one.RepoTags ?? [], labels: one.Labels ?? {}, bytes: one.Size, createdEpochMs: one.Created * 1000 }));
+        return found.map((one) => ({
+          id: one.Id,
+          references: one.RepoTags ?? [],
+          labels: one.Labels ?? {},
+          bytes: one.Size,
+          createdEpochMs: one.Created * 1000,
+        }));
       }),
-    tag: (reference, { repository, tag }) =>
-      calls(`tagging the image ${reference}`, async (docker) => void (await docker.getImage(reference).tag({ repo: repository, tag }))),
     importTar: (tar, { repository, tag, changes }) =>
       calls(`importing the image ${repository}:${tag}`, async (docker) => {
-        await drainProgress(await docker.importImage(tar, { repo: repository, tag, changes: [...changes] }));
+        const options = { repo: repository, tag, changes: [...changes] };
+        await upload(tar, async (abortSignal) => drainProgress(await docker.importImage(tar, { ...options, abortSignal })));
       }),
     build: (tar, { reference, labels, args }) =>
       calls(`building the image ${reference}`, async (docker) => {
         const options = { t: reference, labels: { ...labels }, buildargs: { ...args }, networkmode: "none", forcerm: true };
-        await drainProgress(await docker.buildImage(tar, options));
+        await upload(tar, async (abortSignal) => drainProgress(await docker.buildImage(tar, { ...options, abortSignal })));
       }),
     pull: (reference, onAnswer, signal) =>
       calls(`pulling the image ${reference}`, async (docker) => {
-        await drainProgress(await docker.pull(reference, { abortSignal: signal }), onAnswer);
+        const named = /[:@][^/]*$/.test(reference) ? reference : `${reference}:latest`; // Without a tag Docker would pull every one.
+        await drainProgress(await docker.pull(named, { abortSignal: signal }), onAnswer);
       }),
   };
 }
@@ -141,7 +179,15 @@ function networkCalls(calls: Call): DockerNetworks {
     create: ({ name, labels, bridgeOptions, subnet }) =>
       calls(`creating the network ${name}`, async (docker) => {
         const ipam = subnet === undefined ? {} : { IPAM: { Driver: "default", Config: [{ Subnet: subnet }] } };
-        const options = { Name: name, Driver: "bridge", CheckDuplicate: true, EnableIPv6: false, Labels: { ...labels }, Options: { ...bridgeOptions }, ...ipam };
+        const options = {
+          Name: name,
+          Driver: "bridge",
+          CheckDuplicate: true,
+          EnableIPv6: false,
+          Labels: { ...labels },
+          Options: { ...bridgeOptions },
+          ...ipam,
+        };
         await docker.createNetwork(options);
       }),
     inspect: (name) =>
@@ -161,7 +207,11 @@ function networkCalls(calls: Call): DockerNetworks {
         const found = await docker.listNetworks({ filters: { label: labelFilter(labels) } });
         return found.map((one) => ({ id: one.Id, name: one.Name }));
       }),
-    remove: (network) => calls(`removing the network ${network}`, async (docker) => void (await unless([NOT_THERE], undefined, docker.getNetwork(network).remove()))),
+    remove: (network) =>
+      calls(
+        `removing the network ${network}`,
+        async (docker) => void (await unless([NOT_THERE], undefined, docker.getNetwork(network).remove())),
+      ),
   };
 }
 
@@ -169,13 +219,21 @@ const labelFilter = (labels: Labels): string[] => Object.entries(labels).map(([n
 
 /** Reads a stream of progress to its end: Docker says "error" inside it, under status 200. */
 async function drainProgress(stream: NodeJS.ReadableStream, onAnswer: () => void = () => {}): Promise<void> {
-  let isFirst = true;
-  for await (const line of createInterface({ input: stream })) {
-    if (isFirst) onAnswer();
-    isFirst = false;
-    if (line === "") continue;
+  for await (const line of linesOf(toReadable(stream))) {
+    onAnswer();
     const message: unknown = JSON.parse(line);
     if (typeof message === "object" && message !== null && "error" in message) throw new Error(String(message.error));
+  }
+}
+
+/** A tar that cannot be read to its end takes its request down with it; the library would leave both hanging. */
+async function upload<T>(tar: Readable, call: (abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+  const broken = new AbortController();
+  tar.once("error", (cause) => broken.abort(cause));
+  try {
+    return await call(broken.signal);
+  } catch (cause) {
+    throw broken.signal.aborted ? broken.signal.reason : cause;
   }
 }
 
@@ -198,10 +256,10 @@ function numberIn(value: unknown, key: string): number | null {
 }
 
 const UNREACHABLE_REMEDIES: Readonly<Record<string, string>> = {
-  ENOENT: "Start the Docker engine, or set DOCKER_HOST to where it listens, or use the engine \"process\".",
-  ECONNREFUSED: "Start the Docker engine, or set DOCKER_HOST to where it listens, or use the engine \"process\".",
-  EACCES: "Let this user use Docker (its group is usually \"docker\"; log in again after joining it), or use the engine \"process\".",
-  EPERM: "Let this user use Docker (its group is usually \"docker\"; log in again after joining it), or use the engine \"process\".",
+  ENOENT: "Start the Docker engine, or set DOCKER_HOST to where it listens, or choose --engine process.",
+  ECONNREFUSED: "Start the Docker engine, or set DOCKER_HOST to where it listens, or choose --engine process.",
+  EACCES: 'Let this user use Docker (its group is usually "docker"; log in again after joining it), or choose --engine process.',
+  EPERM: 'Let this user use Docker (its group is usually "docker"; log in again after joining it), or choose --engine process.',
   ENOTFOUND: "Check the host name in DOCKER_HOST.",
   ETIMEDOUT: "Check that DOCKER_HOST can be reached from here.",
   EHOSTUNREACH: "Check that DOCKER_HOST can be reached from here.",
@@ -212,7 +270,8 @@ function toPlatformError(cause: unknown, { action, endpoint }: { action: string;
   const message = cause instanceof Error ? cause.message : String(cause);
   const systemCode: unknown = typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
   const remedy = typeof systemCode === "string" ? UNREACHABLE_REMEDIES[systemCode] : undefined;
-  if (remedy !== undefined) return new PlatformError("ENGINE_UNAVAILABLE", { detail: `Docker at ${endpoint}: ${message}.`, remedy }, { cause });
+  if (remedy !== undefined)
+    return new PlatformError("ENGINE_UNAVAILABLE", { detail: `Docker at ${endpoint}: ${message}.`, remedy }, { cause });
   const detail = `Docker at ${endpoint}, ${action}: ${message}`;
   return new PlatformError("ENGINE_FAILED", { detail, remedy: "Look at the Docker engine's own log for the cause." }, { cause });
 }

@@ -9,7 +9,7 @@ import { createDockerClient } from "./docker-client.ts";
 import { containerOptions } from "./docker-container-options.ts";
 import { watchDockerExits } from "./docker-exits.ts";
 import { followDockerLogs } from "./docker-follow.ts";
-import { LABELS, instanceContainerName, labelsOf, observedInstance, type Platform, type Role } from "./docker-labels.ts";
+import { instanceContainerName, observedInstance, selectorOf, type Platform, type Role } from "./docker-labels.ts";
 import { ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
 import { createDockerWall } from "./docker-wall.ts";
 import type { Engine, InstanceSpec } from "./engine.ts";
@@ -23,12 +23,13 @@ export interface DockerEngineOptions extends RuntimeImageOptions {
   readonly now?: () => number; // Epoch ms.
 }
 
-const HAS_IPV6 = existsSync("/proc/sys/net/ipv6");
+const REMOVALS_AT_ONCE_MAX = 8; // Each takes the engine some 100 ms; more at once only queue there.
 
 export function createDockerEngine(options: DockerEngineOptions): Engine {
   assert(/^[a-z0-9][a-z0-9-]*$/.test(options.platformId), `a platform's id is part of names, got "${options.platformId}"`);
   const platform: Platform = { platformId: options.platformId, homeLabel: options.homeLabel };
   const now = options.now ?? Date.now;
+  const hasIpv6 = existsSync("/proc/sys/net/ipv6");
   const docker = createDockerClient(options.docker);
   const prepared: { runtimeImage: string | null; brokerHost: string | null; broker: Broker | null; hole: string | null } = {
     runtimeImage: null,
@@ -73,14 +74,14 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       const name = nameOf(spec.instanceId);
       starting.add(name);
       try {
-        await startContainer(docker, { name, spec, platform, image: await builds.imageOf(spec.buildId), createdEpochMs: now() });
+        await startContainer(docker, { name, spec, platform, image: await builds.imageOf(spec.buildId), createdEpochMs: now(), hasIpv6 });
       } finally {
         starting.delete(name);
       }
     },
     stop: (instanceId, { graceMs }) => stopContainer(docker, nameOf(instanceId), graceMs),
     async list() {
-      const containers = await docker.containers.list({ labels: labelsOf(platform, "instance") });
+      const containers = await docker.containers.list({ labels: selectorOf(platform, "instance") });
       return containers.map(observedInstance).filter((instance) => instance !== null);
     },
     watchExits(onExit, signal) {
@@ -110,10 +111,11 @@ interface Start {
   readonly platform: Platform;
   readonly image: string;
   readonly createdEpochMs: number;
+  readonly hasIpv6: boolean;
 }
 
-async function startContainer(docker: DockerApi, { name, spec, platform, image, createdEpochMs }: Start): Promise<void> {
-  const container = await docker.containers.create(name, containerOptions(spec, { platform, image, createdEpochMs, hasIpv6: HAS_IPV6 }));
+async function startContainer(docker: DockerApi, { name, spec, ...surroundings }: Start): Promise<void> {
+  const container = await docker.containers.create(name, containerOptions(spec, surroundings));
   try {
     await docker.containers.start(container);
   } catch (cause) {
@@ -146,8 +148,8 @@ async function removeContainers(
   isWanted: (name: string) => boolean,
   only: { readonly role?: Role; readonly states?: readonly string[] } = {},
 ): Promise<void> {
-  const { [LABELS.role]: _, ...anyRole } = labelsOf(platform, "instance");
-  const labels = only.role === undefined ? anyRole : labelsOf(platform, only.role);
-  const containers = await docker.containers.list({ labels, ...(only.states && { states: only.states }) });
-  await Promise.all(containers.filter(({ name }) => isWanted(name)).map(({ id }) => docker.containers.remove(id)));
+  const containers = await docker.containers.list({ labels: selectorOf(platform, only.role), ...(only.states && { states: only.states }) });
+  const unwanted = containers.filter(({ name }) => isWanted(name));
+  for (let start = 0; start < unwanted.length; start += REMOVALS_AT_ONCE_MAX)
+    await Promise.all(unwanted.slice(start, start + REMOVALS_AT_ONCE_MAX).map(({ id }) => docker.containers.remove(id)));
 }

@@ -1,8 +1,7 @@
 // Tells of instances that ended, from Docker's event stream; a stream that breaks is taken up where it was left.
-import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import type { DockerApi } from "./docker-api.ts";
-import { LABELS, labelsOf, type Platform } from "./docker-labels.ts";
+import { LABELS, selectorOf, type Platform } from "./docker-labels.ts";
 import type { InstanceExit } from "./engine.ts";
 
 const RECONNECT_DELAY_MS = 250;
@@ -40,8 +39,8 @@ export async function watchDockerExits(
   };
   while (!signal.aborted) {
     try {
-      const stream = await docker.events({ labels: { ...labelsOf(platform, "instance") }, sinceEpochMs: lastEpochMs, signal });
-      for await (const line of createInterface({ input: stream })) {
+      const events = await docker.events({ labels: selectorOf(platform, "instance"), sinceEpochMs: lastEpochMs, signal });
+      for await (const line of events) {
         const event = parseEvent(line);
         if (event !== null) await take(event);
       }
@@ -66,9 +65,12 @@ function remember(set: Set<string>, key: string): boolean {
 
 /** Null for a line that is no exit of an instance. */
 export function parseEvent(line: string): DockerEvent | null {
-  if (line === "") return null;
   // Docker's own words; every field is checked before it is used.
-  const value = JSON.parse(line) as { Action?: unknown; timeNano?: unknown; Actor?: { ID?: unknown; Attributes?: Record<string, unknown> } };
+  const value = JSON.parse(line) as {
+    Action?: unknown;
+    timeNano?: unknown;
+    Actor?: { ID?: unknown; Attributes?: Record<string, unknown> };
+  };
   const attributes = value.Actor?.Attributes ?? {};
   const instanceId = attributes[LABELS.instance];
   const container = value.Actor?.ID;

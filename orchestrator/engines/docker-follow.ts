@@ -16,26 +16,19 @@ export async function followDockerLogs(
     const reader = createLogReader(onLine, { after: lastTime });
     try {
       const stream = await docker.containers.logs(container, { since: sinceText(lastTime, sinceEpochMs), follow: true, signal });
-      if (stream === null) return;
-      for await (const chunk of stream) reader.push(chunk);
-    } catch (cause) {
-      if (!signal.aborted && !(await isReachable(docker, container))) throw cause;
+      for await (const chunk of stream ?? []) reader.push(chunk);
+      // The stream also ends when the engine restarts under a container that goes on.
+      const state = await docker.containers.inspect(container);
+      if (state === null || !state.isRunning) return;
+    } catch {
+      // The engine is restarting, or the signal aborted: the loop asks again until one of both is settled.
     } finally {
       lastTime = reader.lastTime();
       reader.end();
     }
-    // The stream ends with the container, or with a connection; only the second is worth another look.
-    const state = signal.aborted ? null : await docker.containers.inspect(container);
-    if (state === null || !state.isRunning) return;
     await wait(RECONNECT_DELAY_MS, undefined, { signal }).catch(() => {}); // Rejects when the signal aborts, which the loop sees.
   }
 }
-
-const isReachable = (docker: DockerApi, container: string): Promise<boolean> =>
-  docker.containers.inspect(container).then(
-    () => true,
-    () => false,
-  );
 
 /** Docker takes seconds with nine decimals; floating point has not enough digits for them. */
 export function sinceText(lastTime: string, sinceEpochMs: number): string {

@@ -30,6 +30,12 @@ export const labelsOf = (platform: Platform, role: Role): Record<string, string>
   [LABELS.role]: role,
 });
 
+/** What finds a platform's things again, all or those of one role; its home may have moved since they were made. */
+export const selectorOf = ({ platformId }: Platform, role?: Role): Record<string, string> => ({
+  [LABELS.platform]: platformId,
+  ...(role !== undefined && { [LABELS.role]: role }),
+});
+
 export const instanceLabels = (platform: Platform, spec: InstanceSpec, createdEpochMs: number): Record<string, string> => ({
   ...labelsOf(platform, "instance"),
   [LABELS.app]: spec.appId,
@@ -63,6 +69,7 @@ export const instanceContainerName = (platformId: string, instanceId: string): s
 export const networkName = (platformId: string, environment: Environment): string => `orchestrator-${platformId}-${environment}`;
 
 /** At most 15 characters, the kernel's limit for an interface; hashed, because a platform's id may be longer. */
-export const bridgeName = (platformId: string, environment: Environment): string => `orc-${shortHash(platformId)}-${environment.slice(0, 1)}`;
+export const bridgeName = (platformId: string, environment: Environment): string =>
+  `orc-${shortHash(platformId)}-${environment.slice(0, 1)}`;
 
 export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);

@@ -4,20 +4,21 @@ import { once } from "node:events";
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { DockerApi, NetworkOptions } from "./docker-api.ts";
-import { LABELS, bridgeName, labelsOf, networkName, type Platform } from "./docker-labels.ts";
+import { LABELS, bridgeName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
 
 export type Subnets = Partial<Record<Environment, string>>;
 
 /** Makes the networks or finds them made; the answer is the host's own address on each. */
 export async function ensureNetworks(docker: DockerApi, platform: Platform, subnets: Subnets): Promise<Record<Environment, string>> {
   const gateways = { staging: "", production: "" };
-  for (const environment of ENVIRONMENTS) gateways[environment] = await ensureNetwork(docker, networkOptions(platform, environment, subnets[environment]));
+  for (const environment of ENVIRONMENTS)
+    gateways[environment] = await ensureNetwork(docker, networkOptions(platform, environment, subnets[environment]));
   await assertOwnAddress(gateways.staging, docker.endpoint);
   return gateways;
 }
 
 export async function removeNetworks(docker: DockerApi, platform: Platform): Promise<void> {
-  for (const network of await docker.networks.list({ labels: labelsOf(platform, "network") })) await docker.networks.remove(network.id);
+  for (const network of await docker.networks.list({ labels: selectorOf(platform, "network") })) await docker.networks.remove(network.id);
 }
 
 export function networkOptions(platform: Platform, environment: Environment, subnet: string | undefined): NetworkOptions {
@@ -45,12 +46,16 @@ async function ensureNetwork(docker: DockerApi, options: NetworkOptions): Promis
     found = await docker.networks.inspect(options.name);
   }
   if (found === null || found.gateway === "")
-    throw new PlatformError("ENGINE_FAILED", { detail: `The network ${options.name} has no IPv4 gateway.`, remedy: `Remove it with "docker network rm ${options.name}" and try again.` });
+    throw new PlatformError("ENGINE_FAILED", {
+      detail: `The network ${options.name} has no IPv4 gateway.`,
+      remedy: `Remove it with "docker network rm ${options.name}" and try again.`,
+    });
   return found.gateway;
 }
 
 function assertUnused(containerCount: number, name: string): void {
-  if (containerCount > 0) throw new PlatformError("ENGINE_FAILED", {
+  if (containerCount > 0)
+    throw new PlatformError("ENGINE_FAILED", {
       detail: `The network ${name} was not made as this platform makes it, and ${containerCount} containers are on it.`,
       remedy: `Remove the containers and then the network with "docker network rm ${name}".`,
     });
@@ -63,8 +68,8 @@ async function createNetwork(docker: DockerApi, options: NetworkOptions): Promis
   } catch (cause) {
     if (!(cause instanceof PlatformError) || cause.code !== "ENGINE_FAILED") throw cause;
     const remedy =
-      "If addresses ran out or overlap: remove networks that nobody uses (\"docker network prune\"), give Docker more of them " +
-      "(\"default-address-pools\" in its daemon.json), or name a free subnet for each environment in this platform's settings.";
+      'If addresses ran out or overlap: remove networks that nobody uses ("docker network prune"), give Docker more of them ' +
+      '("default-address-pools" in its daemon.json), or name a free subnet for each environment in this platform\'s settings.';
     throw new PlatformError("ENGINE_FAILED", { detail: cause.detail.detail ?? cause.message, remedy }, { cause });
   }
 }
@@ -80,7 +85,8 @@ async function assertOwnAddress(host: string, endpoint: string): Promise<void> {
       "ENGINE_UNAVAILABLE",
       {
         detail: `The networks of the Docker engine at ${endpoint} are not on this machine: its address ${host} cannot be listened on.`,
-        remedy: "Run on the Linux machine where Docker runs (a container of the platform itself needs the host's network), or use the engine \"process\".",
+        remedy:
+          "Run on the Linux machine where Docker runs (a container of the platform itself needs the host's network), or choose --engine process.",
       },
       { cause },
     );

@@ -64,7 +64,11 @@ process.stderr.write("no chroot was found");
 process.exitCode = 1;
 `;
 
-export function helperOptions(platform: Platform, image: string, { command, input }: { command: readonly string[]; input: string }): ContainerOptions {
+export function helperOptions(
+  platform: Platform,
+  image: string,
+  { command, input }: { command: readonly string[]; input: string },
+): ContainerOptions {
   return {
     Image: image,
     Entrypoint: ["/usr/local/bin/node", "--eval", `(() => {${HELPER_SOURCE}})()`],

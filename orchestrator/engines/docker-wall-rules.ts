@@ -15,7 +15,10 @@ export interface Wall {
 export function wallScript(wall: Wall, listed: string): string {
   const { toHost, between } = chainNames(wall.platformId);
   const tag = `-m comment --comment "${wallComment(wall.platformId)}"`;
-  const jumps = wall.bridges.flatMap((bridge) => [`-I INPUT 1 -i ${bridge} ${tag} -j ${toHost}`, `-I FORWARD 1 -i ${bridge} ${tag} -j ${between}`]);
+  const jumps = wall.bridges.flatMap((bridge) => [
+    `-I INPUT 1 -i ${bridge} ${tag} -j ${toHost}`,
+    `-I FORWARD 1 -i ${bridge} ${tag} -j ${between}`,
+  ]);
   return script([
     `:${toHost} - [0:0]`,
     `:${between} - [0:0]`,
@@ -43,14 +46,19 @@ export function resolversOf(resolvConf: string): string[] {
 export const wallComment = (platformId: string): string => `orchestrator:${platformId}`;
 
 /** At most 28 characters, the packet filter's limit for a chain. */
-const chainNames = (platformId: string) => ({ toHost: `ORC-${shortHash(platformId)}-HOST`, between: `ORC-${shortHash(platformId)}-BETWEEN` });
+const chainNames = (platformId: string) => ({
+  toHost: `ORC-${shortHash(platformId)}-HOST`,
+  between: `ORC-${shortHash(platformId)}-BETWEEN`,
+});
 
 function hostRules({ resolvers, broker }: Wall): { match: string; verdict: "ACCEPT" | "DROP" }[] {
   const accept = (match: string) => ({ match: `${match} `, verdict: "ACCEPT" as const });
   return [
     accept("-m conntrack --ctstate RELATED,ESTABLISHED"),
     ...(broker === null ? [] : [accept(`-d ${broker.host}/32 -p tcp -m tcp --dport ${broker.port}`)]),
-    ...resolvers.flatMap((address) => ["udp", "tcp"].map((protocol) => accept(`-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53`))),
+    ...resolvers.flatMap((address) =>
+      ["udp", "tcp"].map((protocol) => accept(`-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53`)),
+    ),
     { match: "", verdict: "DROP" },
   ];
 }

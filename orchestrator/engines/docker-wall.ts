@@ -16,7 +16,11 @@ export interface DockerWall {
 }
 
 /** `via`: "any" tries this process first and a helper container then. */
-export function createDockerWall(docker: DockerApi, platform: Platform, options: { image: () => string; via: "any" | "helper" }): DockerWall {
+export function createDockerWall(
+  docker: DockerApi,
+  platform: Platform,
+  options: { image: () => string; via: "any" | "helper" },
+): DockerWall {
   const bridges = ENVIRONMENTS.map((environment) => bridgeName(platform.platformId, environment));
   const filters = (): PacketFilter[] => {
     const helper = helperFilter(docker, platform, options.image);

@@ -9,7 +9,6 @@ export interface InstancePlaces {
   readonly mainFile: string;
   readonly buildFolder: string;
   readonly temporaryFolder: string;
-  readonly compileCacheFolder: string; // Inside the temporary folder: Node wants to write to it, and nobody else may.
 }
 
 /** Of what an instance may use, for V8's heap. The rest is for Buffers and code, which the watchdog counts as well. */
@@ -40,6 +39,5 @@ export function instanceEnvironment(spec: InstanceSpec, places: InstancePlaces):
     ...spec.variables,
     [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest),
     TMPDIR: places.temporaryFolder,
-    NODE_COMPILE_CACHE: places.compileCacheFolder,
   };
 }

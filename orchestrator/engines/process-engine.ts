@@ -32,6 +32,12 @@ interface Prepared {
   readonly users: Users | null; // Null: every instance runs as the orchestrator's own user.
 }
 
+interface Home {
+  readonly layout: Layout;
+  readonly runtime: InstalledRuntime;
+  readonly hasUsers: boolean;
+}
+
 const DISPOSE_GRACE_MS = 2_000; // Pools stop what they know with its whole grace before; this is for what is left.
 const BOUND_LOGS_INTERVAL_MS = 5_000;
 
@@ -80,14 +86,10 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     brokerHost: () => "127.0.0.1",
 
     async prepare() {
-      const layout = await makeLayout(options.home);
-      const runtime = await installRuntime(await options.runtimeBundle(), { layout, nodePath: options.nodePath });
-      const { platformId, nodePath } = options;
-      const hasUsers = await canRunAsOthers({ platformId, nodePath, fileToRead: runtime.mainFile });
-      await removeDeadInstances(layout, (instanceId) => starting.has(instanceId));
+      const { layout, runtime, hasUsers } = await prepareHome(options, (instanceId) => starting.has(instanceId));
       const found = await find(layout);
       await removeOtherRuntimes(layout, new Set([runtime.hash, ...found.map(({ record }) => record.runtimeHash)]));
-      const users = hasUsers ? (prepared?.users ?? createUsers(platformId)) : null;
+      const users = hasUsers ? (prepared?.users ?? createUsers(options.platformId)) : null;
       for (const { record } of found) if (record.uid !== null) users?.occupy(record.uid);
       prepared = { layout, runtime, users };
     },
@@ -127,12 +129,22 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 }
 
 function describe(prepared: Prepared | null): string {
-  const users = prepared?.users ? "each runs as a user of its own" : "all run as the user who started the platform and can signal its processes";
+  const users = prepared?.users
+    ? "each runs as a user of its own"
+    : "all run as the user who started the platform and can signal its processes";
   return (
     "process: for your own code on your own machine, no wall against hostile code. Node's permission model keeps a function from files " +
     `other than its own, child processes, threads and native addons; ${users}; memory is watched; CPU time, temporary files ` +
     "and the network are not bounded: whatever listens on this machine can be reached."
   );
+}
+
+async function prepareHome(options: ProcessEngineOptions, isBeingStarted: (instanceId: string) => boolean): Promise<Home> {
+  const { platformId, nodePath } = options;
+  const layout = await makeLayout(options.home);
+  const runtime = await installRuntime(await options.runtimeBundle(), { layout, nodePath });
+  await removeDeadInstances(layout, isBeingStarted);
+  return { layout, runtime, hasUsers: await canRunAsOthers({ platformId, nodePath, fileToRead: runtime.mainFile }) };
 }
 
 /** The real path, because Node's permission model compares real ones. Folders are open for passing through, not for listing. */

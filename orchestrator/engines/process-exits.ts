@@ -88,7 +88,12 @@ async function endedOutOfMemory(instance: PrintingInstance, exitCode: number | n
 
 function isMemoryVerdict(line: string): boolean {
   const printed = decodePrintedLine(line);
-  return printed !== null && printed.level === "error" && printed.requestId === null && /^The instance used \d+ MB of memory, more than /.test(printed.text);
+  return (
+    printed !== null &&
+    printed.level === "error" &&
+    printed.requestId === null &&
+    /^The instance used \d+ MB of memory, more than /.test(printed.text)
+  );
 }
 
 async function tailOf(path: string): Promise<string> {

@@ -52,7 +52,8 @@ export async function makeTraversable(folder: string, mode: number): Promise<voi
 
 /** A path may only lead into the folder, and mean the same on every system. */
 export function problemOfPath(path: string): string[] {
-  const isSafe = path !== "" && !/[\\\0]/.test(path) && path.split("/").every((segment) => segment !== "" && segment !== "." && segment !== "..");
+  const isSafe =
+    path !== "" && !/[\\\0]/.test(path) && path.split("/").every((segment) => segment !== "" && segment !== "." && segment !== "..");
   return isSafe ? [] : [`${JSON.stringify(path)}: leads out of the folder, or is no plain relative path`];
 }
 

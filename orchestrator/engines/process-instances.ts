@@ -1,6 +1,5 @@
 // Starts, finds, stops and cleans up after the processes that are instances.
 import { chown, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { readState, startDetached, stopProcess } from "../processes/detached.ts";
@@ -13,7 +12,6 @@ import { isThere } from "./process-folders.ts";
 import type { InstanceFiles, Layout } from "./process-layout.ts";
 import { knownInstance, recordOf } from "./process-record.ts";
 import type { KnownInstance } from "./process-record.ts";
-import { copyWarmCache } from "./process-runtime.ts";
 import type { InstalledRuntime } from "./process-runtime.ts";
 
 export interface StartContext {
@@ -27,7 +25,7 @@ export async function startInstance(spec: InstanceSpec, context: StartContext): 
   const files = context.layout.instance(spec.instanceId);
   const places = placesOf(spec, files, context);
   if (!(await isThere(places.buildFolder))) throw new PlatformError("ENGINE_FAILED", { detail: `Build ${spec.buildId} is not there.` });
-  await makePlaces(files, places, context);
+  await makePlaces(files, context.uid);
   try {
     return await startDetached({
       command: context.nodePath,
@@ -86,11 +84,10 @@ function placesOf(spec: InstanceSpec, files: InstanceFiles, { layout, runtime }:
     mainFile: runtime.mainFile,
     buildFolder: layout.build(spec.buildId),
     temporaryFolder: files.temporaryFolder,
-    compileCacheFolder: join(files.temporaryFolder, ".compile-cache"),
   };
 }
 
-async function makePlaces(files: InstanceFiles, places: InstancePlaces, { layout, runtime, uid }: StartContext): Promise<void> {
+async function makePlaces(files: InstanceFiles, uid: number | null): Promise<void> {
   try {
     await mkdir(files.folder, { mode: 0o700 }); // Fails where this instance exists: it is not started twice.
   } catch (cause) {
@@ -98,7 +95,6 @@ async function makePlaces(files: InstanceFiles, places: InstancePlaces, { layout
   }
   await mkdir(files.temporaryFolder, { mode: 0o700 });
   if (uid !== null) await chown(files.temporaryFolder, uid, uid);
-  await copyWarmCache({ from: layout.warmCache(runtime.hash), to: places.compileCacheFolder, uid });
 }
 
 /** The state file goes with its folder at the end, so that whoever is interrupted here knows what is left to remove. */

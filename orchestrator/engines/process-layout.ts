@@ -9,7 +9,6 @@ export interface Layout {
   readonly instances: string;
   readonly temporary: string;
   runtime(hash: string): string;
-  warmCache(hash: string): string;
   build(buildId: string): string;
   instance(instanceId: string): InstanceFiles;
 }
@@ -23,14 +22,18 @@ export interface InstanceFiles {
 }
 
 export function layoutOf(home: string): Layout {
-  const [runtimes, builds, instances, temporary] = [join(home, "runtime"), join(home, "builds"), join(home, "instances"), join(home, "tmp")];
+  const [runtimes, builds, instances, temporary] = [
+    join(home, "runtime"),
+    join(home, "builds"),
+    join(home, "instances"),
+    join(home, "tmp"),
+  ];
   return {
     runtimes,
     builds,
     instances,
     temporary,
     runtime: (hash) => join(runtimes, checkedName(hash)),
-    warmCache: (hash) => join(runtimes, `${checkedName(hash)}.cache`),
     build: (buildId) => join(builds, checkedName(buildId)),
     instance: (instanceId) => filesOf(join(instances, checkedName(instanceId)), join(temporary, instanceId)),
   };

@@ -33,5 +33,8 @@ function parentsOf(path: string): string[] {
 
 /** Collecting the files has checked this; a path that leads out here would be a fault of ours with root's rights. */
 function assertInside(path: string): void {
-  assert(path !== "" && !path.startsWith("/") && posix.normalize(path) === path && path !== ".." && !path.startsWith("../"), `a file's path leads out of its folder: ${path}`);
+  assert(
+    path !== "" && !path.startsWith("/") && posix.normalize(path) === path && path !== ".." && !path.startsWith("../"),
+    `a file's path leads out of its folder: ${path}`,
+  );
 }

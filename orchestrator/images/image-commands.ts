@@ -3,7 +3,7 @@ import type { DockerAddress } from "../engines/docker-address.ts";
 import type { DockerApi, ImageInfo } from "../engines/docker-api.ts";
 import { createDockerClient } from "../engines/docker-client.ts";
 import { LABELS } from "../engines/docker-labels.ts";
-import { IMAGE_LABEL, NODE_BASE_REPOSITORY, REGISTRY_TAG, type Progress } from "./node-base.ts";
+import { DEFAULT_NODE_IMAGE, IMAGE_LABEL, type Progress } from "./node-base.ts";
 import { ensureRuntimeImage, type RuntimeBundle } from "./runtime-image.ts";
 
 export interface ImageSettings {
@@ -26,8 +26,11 @@ export async function ensureImages({ docker, ...settings }: ImageSettings, progr
 }
 
 /** One line per image, ready to print. */
-export async function listImages({ docker }: Pick<ImageSettings, "docker">): Promise<readonly string[]> {
-  const images = await findImages(createDockerClient(docker));
+export async function listImages({
+  docker,
+  nodeImage = DEFAULT_NODE_IMAGE,
+}: Pick<ImageSettings, "docker"> & Partial<ImageSettings>): Promise<readonly string[]> {
+  const images = await findImages(createDockerClient(docker), nodeImage);
   return images.map((image) => {
     const megabytes = `${Math.round(image.bytes / 1e6)} MB`;
     const made = new Date(image.createdEpochMs).toISOString().slice(0, 16).replace("T", " ");
@@ -35,11 +38,11 @@ export async function listImages({ docker }: Pick<ImageSettings, "docker">): Pro
   });
 }
 
-export async function findImages(docker: DockerApi): Promise<readonly ListedImage[]> {
+export async function findImages(docker: DockerApi, nodeImage: string | null): Promise<readonly ListedImage[]> {
   const [shared, builds, pulled] = await Promise.all([
     docker.images.list({ labels: { [IMAGE_LABEL]: "" } }),
     docker.images.list({ labels: { [LABELS.build]: "" } }),
-    docker.images.inspect(`${NODE_BASE_REPOSITORY}:${REGISTRY_TAG}`), // A registry's image has no label of ours.
+    nodeImage === null ? null : docker.images.inspect(nodeImage), // A registry's image has no label of ours.
   ]);
   const images = new Map([...shared, ...builds, ...(pulled === null ? [] : [pulled])].map((image) => [image.id, image]));
   return [...images.values()].flatMap(listed);

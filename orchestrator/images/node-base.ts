@@ -25,38 +25,35 @@ export const NODE_BASE_REPOSITORY = "orchestrator-node";
 export const IMAGE_LABEL = "orchestrator.image"; // On every image that platforms share; its value says which.
 export const ORIGIN_LABEL = "orchestrator.origin"; // "registry …" or "machine …": where the Node in it is from.
 
-export const REGISTRY_TAG = "registry";
 const REGISTRY_SILENCE_MS_MAX = 4_000; // A registry that is there answers in a fraction of this; offline is a normal place to be.
 const REGISTRY_PULL_TIMEOUT_MS = 300_000; // Some 80 MB over a slow line.
 const NODE_MAJOR_MIN = 24;
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64", ppc64: "ppc64le", s390x: "s390x", riscv64: "riscv64" };
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  x64: "amd64",
+  arm64: "arm64",
+  ppc64: "ppc64le",
+  s390x: "s390x",
+  riscv64: "riscv64",
+};
 
 /** What is there already is used; then a registry is asked; then it is made here. */
 export async function ensureNodeBase(docker: DockerApi, { nodeImage, progress }: NodeBaseOptions): Promise<NodeBase> {
-  const pulled = nodeImage === null ? null : await find(docker, { tag: REGISTRY_TAG, origin: "registry" });
-  if (pulled !== null) return pulled;
-  const tag = await machineTag();
-  const assembled = await find(docker, { tag, origin: "machine" });
-  if (assembled !== null) return assembled;
-  if (nodeImage !== null && (await pull(docker, nodeImage, progress))) return found(docker, { tag: REGISTRY_TAG, origin: "registry" });
-  await assemble(docker, tag, progress);
-  return found(docker, { tag, origin: "machine" });
+  const machineReference = `${NODE_BASE_REPOSITORY}:${await machineTag()}`;
+  const isThere =
+    (nodeImage === null ? null : await find(docker, nodeImage, "registry")) ?? (await find(docker, machineReference, "machine"));
+  if (isThere !== null) return isThere;
+  if (nodeImage !== null && (await pull(docker, nodeImage, progress))) return found(await find(docker, nodeImage, "registry"), nodeImage);
+  await assemble(docker, machineReference, progress);
+  return found(await find(docker, machineReference, "machine"), machineReference);
 }
 
-interface Wanted {
-  readonly tag: string;
-  readonly origin: NodeBase["origin"];
-}
-
-async function find(docker: DockerApi, { tag, origin }: Wanted): Promise<NodeBase | null> {
-  const reference = `${NODE_BASE_REPOSITORY}:${tag}`;
+async function find(docker: DockerApi, reference: string, origin: NodeBase["origin"]): Promise<NodeBase | null> {
   const image = await docker.images.inspect(reference);
   return image && { reference, id: image.id, origin };
 }
 
-async function found(docker: DockerApi, wanted: Wanted): Promise<NodeBase> {
-  const base = await find(docker, wanted);
-  if (base === null) throw new PlatformError("IMAGE_MISSING", { detail: `${NODE_BASE_REPOSITORY}:${wanted.tag} was just made and is gone.` });
+function found(base: NodeBase | null, reference: string): NodeBase {
+  if (base === null) throw new PlatformError("IMAGE_MISSING", { detail: `${reference} was just made and is gone.` });
   return base;
 }
 
@@ -67,7 +64,6 @@ async function pull(docker: DockerApi, nodeImage: string, progress: Progress): P
   try {
     const signal = AbortSignal.any([silence.signal, AbortSignal.timeout(REGISTRY_PULL_TIMEOUT_MS)]);
     await docker.images.pull(nodeImage, () => clearTimeout(timer), signal);
-    await docker.images.tag(nodeImage, { repository: NODE_BASE_REPOSITORY, tag: REGISTRY_TAG });
     return true;
   } catch {
     progress("no registry answers; Node's image is made from this machine");
@@ -77,7 +73,7 @@ async function pull(docker: DockerApi, nodeImage: string, progress: Progress): P
   }
 }
 
-async function assemble(docker: DockerApi, tag: string, progress: Progress): Promise<void> {
+async function assemble(docker: DockerApi, reference: string, progress: Progress): Promise<void> {
   await assertUsableHere(docker);
   progress(`assembling an image from this machine's Node ${process.version}`);
   const changes = [
@@ -86,20 +82,25 @@ async function assemble(docker: DockerApi, tag: string, progress: Progress): Pro
     `LABEL ${ORIGIN_LABEL}="machine ${process.version} ${process.arch}"`,
     'ENTRYPOINT ["/usr/local/bin/node"]',
   ];
-  await docker.images.importTar(packTar(ownNodeEntries()), { repository: NODE_BASE_REPOSITORY, tag, changes });
+  const [repository = "", tag = ""] = reference.split(":");
+  await docker.images.importTar(packTar(ownNodeEntries()), { repository, tag, changes });
 }
 
 async function assertUsableHere(docker: DockerApi): Promise<void> {
   const engine = await docker.engineInfo();
   const problems = [
     ...(process.platform === "linux" ? [] : [`this machine runs ${process.platform}, containers need Linux`]),
-    ...(engine.architecture === ARCHITECTURES[process.arch] ? [] : [`this Node is for ${process.arch}, the engine runs ${engine.architecture}`]),
-    ...(Number(process.versions.node.split(".")[0]) >= NODE_MAJOR_MIN ? [] : [`this Node is ${process.version}, containers need ${NODE_MAJOR_MIN}`]),
+    ...(engine.architecture === ARCHITECTURES[process.arch]
+      ? []
+      : [`this Node is for ${process.arch}, the engine runs ${engine.architecture}`]),
+    ...(Number(process.versions.node.split(".")[0]) >= NODE_MAJOR_MIN
+      ? []
+      : [`this Node is ${process.version}, containers need ${NODE_MAJOR_MIN}`]),
   ];
   if (problems.length > 0)
     throw new PlatformError("IMAGE_MISSING", {
       detail: `There is no image with Node, no registry answers, and none can be made from this machine: ${problems.join("; ")}.`,
-      remedy: `Load one: "docker save ${DEFAULT_NODE_IMAGE}" on a machine that has it, "docker load" here, then "docker tag ${DEFAULT_NODE_IMAGE} ${NODE_BASE_REPOSITORY}:${REGISTRY_TAG}".`,
+      remedy: `Load one: "docker save ${DEFAULT_NODE_IMAGE}" on a machine that has it, then "docker load" here.`,
     });
 }
 

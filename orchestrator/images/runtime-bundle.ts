@@ -29,8 +29,7 @@ export async function buildRuntimeBundle(): Promise<RuntimeBundle> {
     format: "cjs",
     define: { "import.meta.dirname": "__dirname" },
     minifyWhitespace: true,
-    minifySyntax: true,
-    keepNames: true,
+    minifySyntax: true, // Identifiers stay: stacks in logs name the functions that they went through.
     legalComments: "none",
     logLevel: "silent",
     plugins: [leaveOut],

@@ -15,10 +15,17 @@ export function packTar(entries: Iterable<TarEntry> | AsyncIterable<TarEntry>): 
     new Promise((resolve, reject) => {
       const done = (error?: Error | null) => (error ? reject(error) : resolve());
       if (entry.kind === "folder") {
-        stream.entry({ name: entry.path, type: "directory", mode: entry.mode, uid: entry.uid ?? 0, gid: entry.uid ?? 0, mtime: EPOCH }, done);
+        stream.entry(
+          { name: entry.path, type: "directory", mode: entry.mode, uid: entry.uid ?? 0, gid: entry.uid ?? 0, mtime: EPOCH },
+          done,
+        );
         return;
       }
-      stream.entry({ name: entry.path, mode: entry.mode, mtime: EPOCH }, Buffer.from(entry.bytes.buffer, entry.bytes.byteOffset, entry.bytes.byteLength), done);
+      stream.entry(
+        { name: entry.path, mode: entry.mode, mtime: EPOCH },
+        Buffer.from(entry.bytes.buffer, entry.bytes.byteOffset, entry.bytes.byteLength),
+        done,
+      );
     });
   const writeAll = async (): Promise<void> => {
     for await (const entry of entries) await write(entry);

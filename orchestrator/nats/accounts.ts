@@ -71,10 +71,12 @@ export function createBrokerSigner(keys: BrokerKeys): BrokerSigner {
     systemCredentials: () => signUser("orchestrator", system, systemRights()),
     orchestratorPlatformCredentials: () => signUser("orchestrator", platform, orchestratorRights()),
     orchestratorGatewaysCredentials: (environment) => signUser("orchestrator", gateways[environment], orchestratorRights()),
-    gatewayPlatformCredentials: (environment) => signUser(`gateway-${environment}`, gateways[environment], gatewaySnapshotRights(environment)),
+    gatewayPlatformCredentials: (environment) =>
+      signUser(`gateway-${environment}`, gateways[environment], gatewaySnapshotRights(environment)),
     gatewayCredentials: (appId, environment) => signUser(`gateway-${environment}`, app(appId, environment), gatewayRights()),
     controlCredentials: (appId, environment) => signUser("orchestrator", app(appId, environment), controlRights()),
-    instanceCredentials: (appId, environment, instanceId) => signUser(`instance-${instanceId}`, app(appId, environment), instanceRights(instanceId)),
+    instanceCredentials: (appId, environment, instanceId) =>
+      signUser(`instance-${instanceId}`, app(appId, environment), instanceRights(instanceId)),
   };
 }
 
@@ -132,7 +134,14 @@ const STATE_ACCOUNT: Partial<Account> = {
 };
 
 const SYSTEM_ACCOUNT: Partial<Account> = {
-  limits: { ...CLOSED_LIMITS, exports: -1, wildcards: true, conn: 64, subs: BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX, payload: BROKER_PAYLOAD_BYTES_MAX },
+  limits: {
+    ...CLOSED_LIMITS,
+    exports: -1,
+    wildcards: true,
+    conn: 64,
+    subs: BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX,
+    payload: BROKER_PAYLOAD_BYTES_MAX,
+  },
 };
 
 async function signAccount(name: string, key: Nkey, operator: Nkey, account: Partial<Account>): Promise<SignedAccount> {

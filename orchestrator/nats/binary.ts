@@ -39,7 +39,8 @@ async function findPath(search: NatsBinarySearch): Promise<string> {
   const candidates = search.explicitPath === null ? usualPlaces(search) : [search.explicitPath];
   for (const path of candidates) if (await isExecutable(path)) return path;
   throw new PlatformError("NATS_MISSING", {
-    detail: search.explicitPath === null ? "It is neither in .tools nor on the PATH." : `${search.explicitPath} is no program that can be run.`,
+    detail:
+      search.explicitPath === null ? "It is neither in .tools nor on the PATH." : `${search.explicitPath} is no program that can be run.`,
     remedy: REMEDY,
   });
 }

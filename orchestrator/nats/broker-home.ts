@@ -37,7 +37,11 @@ export async function makeBrokerHome(place: BrokerHome): Promise<void> {
       await chmod(folder, 0o700); // Accounts and documents are nobody else's business.
     }
   } catch (cause) {
-    throw new PlatformError("HOME_UNUSABLE", { detail: `${place.folder} cannot be made.`, remedy: "Make the home folder writable." }, { cause });
+    throw new PlatformError(
+      "HOME_UNUSABLE",
+      { detail: `${place.folder} cannot be made.`, remedy: "Make the home folder writable." },
+      { cause },
+    );
   }
 }
 

@@ -83,7 +83,8 @@ function sharedLines(trust: BrokerTrust, folders: Pick<ServerPlace, "accountsFol
   ];
 }
 
-const address = (place: ServerPlace): string => (place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`);
+const address = (place: ServerPlace): string =>
+  place.host.includes(":") ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`;
 
 /** The configuration's strings know the escapes of JSON that a path can need. */
 const quote = (text: string): string => JSON.stringify(text);

@@ -4,6 +4,7 @@ import type { KV, KvEntry, Msg, NatsConnection } from "nats";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
 import { BROKER_CONNECT_TIMEOUT_MS, BROKER_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { createConnectionState, type ConnectionState } from "./connection-state.ts";
 import { ORCHESTRATOR_INBOX_PREFIX } from "./rights.ts";
 
 export interface BrokerConnection {
@@ -64,21 +65,19 @@ export interface ConnectionOptions {
 
 export async function openConnection(access: BrokerAccess, options: ConnectionOptions): Promise<BrokerConnection> {
   const client = await open(access, options.name);
-  const losses = watchLosses(client);
+  const state = followState(client, access.url);
   const buckets = new Map<string, Promise<KV>>();
   const { info } = client;
   if (info === undefined) throw new PlatformError("NATS_FAILED", { detail: `${access.url} said nothing of itself.` });
 
   return {
     server: { version: info.version, payloadBytesMax: info.max_payload },
-    subscribe: (subject, onMessage) => translated(`subscribing to ${subject}`, () => subscribe(client, subject, guarded(onMessage, options.onError))),
-    ask: (question) => ask(client, losses, question),
-    bucket: async (name) => keyValueBucket(name, () => openBucket(client, buckets, name), () => buckets.delete(name)),
+    subscribe: (subject, onMessage) =>
+      translated(`subscribing to ${subject}`, () => subscribe(client, subject, guarded(onMessage, options.onError))),
+    ask: (question) => ask(client, state, question),
+    bucket: (name) => keyValueBucket(state, { name, open: () => openBucket(client, buckets, name), forget: () => buckets.delete(name) }),
     checkJetStream: () => translated("asking JetStream", () => checkJetStream(client)),
-    close: async () => {
-      losses.isClosing = true;
-      await client.close();
-    },
+    close: () => client.close(),
   };
 }
 
@@ -103,33 +102,27 @@ async function open(access: BrokerAccess, name: string): Promise<NatsConnection>
     if (cause instanceof NatsError && cause.isAuthError())
       throw new PlatformError(
         "NATS_REFUSED",
-        { detail: `${access.url} refused the credentials of "${name}".`, remedy: 'Include what "orchestrator nats config" prints in its configuration.' },
+        {
+          detail: `${access.url} refused the credentials of "${name}".`,
+          remedy: 'Include what "orchestrator nats config" prints in its configuration.',
+        },
         { cause },
       );
     throw new PlatformError("BROKER_UNAVAILABLE", { detail: `${access.url} cannot be connected to.` }, { cause });
   }
 }
 
-interface Losses {
-  count: number;
-  isLost: boolean;
-  isClosing: boolean;
-}
-
-function watchLosses(client: NatsConnection): Losses {
-  const losses: Losses = { count: 0, isLost: false, isClosing: false };
+function followState(client: NatsConnection, url: string): ConnectionState {
+  const state = createConnectionState(url);
   const follow = async (): Promise<void> => {
     for await (const { type } of client.status()) {
-      if (type === "disconnect") {
-        losses.count += 1;
-        losses.isLost = true;
-      }
-      if (type === "reconnect") losses.isLost = false;
+      if (type === "disconnect") state.markLost();
+      if (type === "reconnect") state.markUp();
     }
-    losses.isLost = true; // Closed: nothing can be asked any more.
+    state.markLost(); // Closed: nothing can be asked any more.
   };
   void follow(); // The client's iterator ends with the connection and does not throw.
-  return losses;
+  return state;
 }
 
 /** An error that left a callback would end the client's read loop without a word. */
@@ -153,11 +146,8 @@ async function subscribe(client: NatsConnection, subject: string, onMessage: (me
   return () => subscription.unsubscribe();
 }
 
-/** "Nobody answered" must not be said of a time in which the connection was down: someone may believe it and act. */
-async function ask<Answer>(client: NatsConnection, losses: Losses, question: Question<Answer>): Promise<Answer | null> {
-  const unavailable = (): PlatformError => new PlatformError("BROKER_UNAVAILABLE", { detail: `The connection was lost while ${question.subject} was asked.` });
-  if (losses.isLost) throw unavailable();
-  const lossCountBefore = losses.count;
+/** "Nobody answered" is never said of a time in which the connection was down: someone may believe it and act. */
+async function ask<Answer>(client: NatsConnection, state: ConnectionState, question: Question<Answer>): Promise<Answer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer | null>();
   const reply = question.answerOn ?? createInbox(ORCHESTRATOR_INBOX_PREFIX);
   const onAnswer = (error: Error | null, message: Msg): void => {
@@ -168,13 +158,13 @@ async function ask<Answer>(client: NatsConnection, losses: Losses, question: Que
       if (answer !== null) resolve(answer);
     }, reject)({ subject: message.subject, bytes: message.data });
   };
-  const onTimeout = (): void => (losses.count === lossCountBefore ? resolve(null) : reject(unavailable()));
+  await state.untilUp(question.timeoutMs);
   return translated(`asking ${question.subject}`, async () => {
     const subscription = client.subscribe(reply, { callback: onAnswer });
-    const timer = setTimeout(onTimeout, question.timeoutMs);
+    const timer = setTimeout(() => resolve(null), question.timeoutMs);
     try {
       client.publish(question.subject, question.bytes ?? new Uint8Array(0), { reply });
-      return await promise;
+      return await state.unlessLost(() => promise);
     } finally {
       clearTimeout(timer);
       subscription.unsubscribe();
@@ -203,21 +193,37 @@ async function checkJetStream(client: NatsConnection): Promise<void> {
   }
 }
 
-/** A failure makes the next use look for the bucket again: a broker may have come back without it. */
-function keyValueBucket(name: string, open: () => Promise<KV>, forget: () => void): Bucket {
+interface BucketAccess {
+  readonly name: string;
+  readonly open: () => Promise<KV>;
+  readonly forget: () => void;
+}
+
+async function keyValueBucket(state: ConnectionState, { name, open, forget }: BucketAccess): Promise<Bucket> {
   const use = async <Result>(what: string, action: (store: KV) => Promise<Result>): Promise<Result> => {
+    await state.untilUp(BROKER_REQUEST_TIMEOUT_MS);
     try {
-      return await translated(`${what} in ${name}`, async () => action(await open()));
+      return await translated(`${what} in ${name}`, () => state.unlessLost(async () => action(await open())));
     } catch (error) {
-      forget();
+      forget(); // The next use looks for the bucket again: a broker may have come back without it.
       throw error;
     }
   };
+  /** What only reads may be done again when the connection was lost in the middle of it. */
+  const read = async <Result>(what: string, action: (store: KV) => Promise<Result>): Promise<Result> => {
+    try {
+      return await use(what, action);
+    } catch (error) {
+      if (!(error instanceof PlatformError) || error.code !== "BROKER_UNAVAILABLE") throw error;
+      return use(what, action);
+    }
+  };
+  await use("opening the bucket", async () => {});
   return {
-    get: (key) => use(`reading ${key}`, async (store) => entryOf(await store.get(key))),
+    get: (key) => read(`reading ${key}`, async (store) => entryOf(await store.get(key))),
     put: (key, bytes, options = {}) => use(`writing ${key}`, (store) => putAt(store, key, bytes, options.expectedRevision)),
     remove: (key) => use(`removing ${key}`, (store) => store.delete(key)),
-    list: (prefix) => use(`listing ${prefix}`, (store) => withDeadline(listEntries(store, prefix), BROKER_REQUEST_TIMEOUT_MS)),
+    list: (prefix) => read(`listing ${prefix}`, (store) => withDeadline(listEntries(store, prefix), BROKER_REQUEST_TIMEOUT_MS)),
   };
 }
 
@@ -244,8 +250,8 @@ async function translated<Result>(what: string, action: () => Promise<Result>): 
   try {
     return await action();
   } catch (cause) {
-    if (cause instanceof PlatformError) throw cause;
-    if (cause instanceof NatsError && cause.api_error !== undefined)
+    if (!(cause instanceof NatsError)) throw cause; // Ours already, or a mistake of a caller, like a key outside the alphabet.
+    if (cause.api_error !== undefined)
       throw new PlatformError("NATS_FAILED", { detail: `JetStream refused ${what}: ${cause.api_error.description}.` }, { cause });
     throw new PlatformError("BROKER_UNAVAILABLE", { detail: `It failed while ${what}.` }, { cause });
   }
@@ -253,7 +259,10 @@ async function translated<Result>(what: string, action: () => Promise<Result>): 
 
 async function withDeadline<Result>(promise: Promise<Result>, timeoutMs: number): Promise<Result> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new PlatformError("BROKER_UNAVAILABLE", { detail: `No answer within ${timeoutMs} ms.` })), timeoutMs);
+  const timer = setTimeout(
+    () => reject(new PlatformError("BROKER_UNAVAILABLE", { detail: `No answer within ${timeoutMs} ms.` })),
+    timeoutMs,
+  );
   try {
     return await Promise.race([promise, late]);
   } finally {

@@ -10,7 +10,10 @@ import { createAppLine, type AppLine } from "./app-line.ts";
 import { openConnection, type BrokerConnection, type Received } from "./connection.ts";
 import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from "./snapshots.ts";
 
-/** Each call fails with BROKER_UNAVAILABLE while the broker is away, and works again when it is back; so do subscriptions. */
+/**
+ * While the broker is away each call waits for it, no longer than its own timeout, and fails with BROKER_UNAVAILABLE after that.
+ * Subscriptions come back with it.
+ */
 export interface ControlBus {
   /** Makes the account of an app in an environment known to the broker. Before it, none of its credentials are any good. */
   ensureAppAccount(appId: string, environment: Environment): Promise<void>;
@@ -27,7 +30,10 @@ export interface ControlBus {
   removeSnapshot(environment: Environment, appId: string): Promise<void>;
 
   /** Of one gateway where it is named, else of the first that answers. Null where none does. */
-  gatewayStatus(environment: Environment, options: { readonly timeoutMs: number; readonly gatewayId?: string }): Promise<GatewayStatus | null>;
+  gatewayStatus(
+    environment: Environment,
+    options: { readonly timeoutMs: number; readonly gatewayId?: string },
+  ): Promise<GatewayStatus | null>;
 
   /** Control state: JSON values under keys of [-/=.\w]. */
   readControl(key: string): Promise<ControlEntry | null>;
@@ -76,7 +82,11 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
       removeSnapshot: (environment, appId) => gateways[environment].snapshots.remove(appId),
 
       gatewayStatus: (environment, { timeoutMs, gatewayId }) =>
-        gateways[environment].connection.ask({ subject: gatewayStatusSubject(environment), timeoutMs, read: (message) => statusIn(message, gatewayId) }),
+        gateways[environment].connection.ask({
+          subject: gatewayStatusSubject(environment),
+          timeoutMs,
+          read: (message) => statusIn(message, gatewayId),
+        }),
 
       readControl: async (key) => {
         const entry = await control.get(key);
@@ -85,7 +95,8 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
       writeControl: (key, value, { expectedRevision } = {}) =>
         control.put(key, Buffer.from(JSON.stringify(value)), expectedRevision === undefined ? {} : { expectedRevision }),
       removeControl: (key) => control.remove(key),
-      listControl: async (prefix) => (await control.list(prefix)).map(({ key, bytes, revision }) => ({ key, value: jsonIn(bytes), revision })),
+      listControl: async (prefix) =>
+        (await control.list(prefix)).map(({ key, bytes, revision }) => ({ key, value: jsonIn(bytes), revision })),
 
       close: async () => {
         await lines.close();
@@ -140,7 +151,8 @@ function createAppLines({ url, signer, onError }: ControlBusOptions): { readonly
   return {
     calls: {
       onInstanceEvent: async (appId, environment, onEvent) => (await lineTo(appId, environment)).onInstanceEvent(onEvent),
-      pingInstance: async (appId, environment, instanceId, { timeoutMs }) => (await lineTo(appId, environment)).ping(instanceId, { timeoutMs }),
+      pingInstance: async (appId, environment, instanceId, { timeoutMs }) =>
+        (await lineTo(appId, environment)).ping(instanceId, { timeoutMs }),
       leaveApp: async (appId, environment) => {
         const key = keyOf(appId, environment);
         const line = lines.get(key);

@@ -22,5 +22,9 @@ export async function connectExternal(options: { readonly url: string; readonly 
 function explained(error: unknown, url: string): unknown {
   if (!(error instanceof PlatformError) || error.code !== "NATS_FAILED") return error;
   const detail = `${url} has no JetStream for this platform: ${error.message}`;
-  return new PlatformError("NATS_REFUSED", { detail, remedy: 'Include what "orchestrator nats config" prints in its configuration.' }, { cause: error });
+  return new PlatformError(
+    "NATS_REFUSED",
+    { detail, remedy: 'Include what "orchestrator nats config" prints in its configuration.' },
+    { cause: error },
+  );
 }

@@ -41,7 +41,8 @@ export async function loadBrokerKeys(home: string): Promise<BrokerKeys> {
 }
 
 export function deriveBrokerKeys(secret: Buffer): BrokerKeys {
-  const derive = (purpose: string): Buffer => Buffer.from(hkdfSync("sha256", secret, "", `orchestrator broker v1 ${purpose}`, SECRET_BYTES));
+  const derive = (purpose: string): Buffer =>
+    Buffer.from(hkdfSync("sha256", secret, "", `orchestrator broker v1 ${purpose}`, SECRET_BYTES));
   const account = (purpose: string): Nkey => createNkey("account", derive(`account ${purpose}`));
   return {
     operator: createNkey("operator", derive("operator")),
@@ -124,7 +125,11 @@ async function readIfThere(path: string): Promise<string | null> {
   } catch (cause) {
     // Node's file errors carry a code.
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new PlatformError("HOME_UNUSABLE", { detail: `${path} cannot be read.`, remedy: "Make it readable to the user that runs the platform." }, { cause });
+    throw new PlatformError(
+      "HOME_UNUSABLE",
+      { detail: `${path} cannot be read.`, remedy: "Make it readable to the user that runs the platform." },
+      { cause },
+    );
   }
 }
 

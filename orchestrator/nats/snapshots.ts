@@ -21,10 +21,14 @@ export function createSnapshotStore(bucket: Bucket): SnapshotStore {
       for (let attempt = 1; attempt <= WRITE_ATTEMPT_COUNT_MAX; attempt += 1) {
         const current = await bucket.get(content.appId);
         const snapshot: AppSnapshot = { ...content, v: SNAPSHOT_VERSION, sequence: nextSequence(current) };
-        const revision = await bucket.put(content.appId, Buffer.from(JSON.stringify(snapshot)), { expectedRevision: current?.revision ?? 0 });
+        const revision = await bucket.put(content.appId, Buffer.from(JSON.stringify(snapshot)), {
+          expectedRevision: current?.revision ?? 0,
+        });
         if (revision !== null) return snapshot.sequence;
       }
-      throw new PlatformError("NATS_FAILED", { detail: `The snapshot of ${content.appId} changed under ${WRITE_ATTEMPT_COUNT_MAX} writes.` });
+      throw new PlatformError("NATS_FAILED", {
+        detail: `The snapshot of ${content.appId} changed under ${WRITE_ATTEMPT_COUNT_MAX} writes.`,
+      });
     },
     read: async (appId) => snapshotIn(await bucket.get(appId)),
     remove: (appId) => bucket.remove(appId),

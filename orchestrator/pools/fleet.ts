@@ -54,7 +54,8 @@ export function createFleet(parts: FleetParts): Fleet {
   return new RunningFleet(parts);
 }
 
-const sameTarget = (a: FleetTarget, b: FleetTarget): boolean => a.appId === b.appId && a.environment === b.environment;
+const keyOf = (target: FleetTarget): string => `${target.environment}/${target.appId}`;
+
 
 class RunningFleet implements Fleet {
   readonly #parts: FleetParts;
@@ -63,6 +64,7 @@ class RunningFleet implements Fleet {
   readonly #failures = new Map<string, PoolFailure>();
   readonly #listeners: ((target: FleetTarget) => void)[] = [];
   readonly #heard = new Set<string>(); // Targets whose events are heard.
+  readonly #wanted = new Set<string>(); // Targets of which it is known what they should have: others are left as they are found.
   readonly #stops = new Map<string, Promise<void>>();
   readonly #over = new AbortController();
   #timer: NodeJS.Timeout | null = null;
@@ -100,7 +102,8 @@ class RunningFleet implements Fleet {
   }
 
   want(target: FleetTarget, pools: readonly PoolSpec[]): void {
-    for (const [key, pool] of this.#pools) if (sameTarget(pool, target)) this.#pools.delete(key);
+    this.#wanted.add(keyOf(target));
+    for (const [key, pool] of this.#pools) if (keyOf(pool) === keyOf(target)) this.#pools.delete(key);
     for (const pool of pools) this.#pools.set(pool.poolKey, pool);
     for (const key of this.#failures.keys()) if (!this.#pools.has(key)) this.#failures.delete(key);
     this.#hear(target).then(
@@ -160,7 +163,7 @@ class RunningFleet implements Fleet {
   }
 
   async #hear(target: FleetTarget): Promise<void> {
-    const key = `${target.environment}/${target.appId}`;
+    const key = keyOf(target);
     if (this.#heard.has(key)) return;
     this.#heard.add(key);
     await this.#parts.broker.onEvent(target, (event) => this.#happened(event));
@@ -170,7 +173,8 @@ class RunningFleet implements Fleet {
     if (this.#over.signal.aborted) return;
     const nowEpochMs = this.#parts.clock.nowEpochMs();
     const pools = [...this.#pools.values()];
-    const { actions, lookAgainEpochMs } = planPools({ pools, instances: [...this.#instances.values()], failures: this.#failures, nowEpochMs });
+    const instances = [...this.#instances.values()].filter((instance) => this.#wanted.has(keyOf(instance)));
+    const { actions, lookAgainEpochMs } = planPools({ pools, instances, failures: this.#failures, nowEpochMs });
     for (const action of actions) {
       if (action.kind === "start") this.#start(action.pool);
       else this.#stopPlanned(action);
@@ -247,7 +251,7 @@ class RunningFleet implements Fleet {
         this.#move(instance, "retiring");
         break;
       case "retiring":
-        this.#endedEarly(instance, event.reason);
+        this.#endedEarly(instance, `ended after ${event.reason}`);
         this.#move(instance, "retiring");
         break;
     }

@@ -1,7 +1,6 @@
 // Starts processes that outlive the orchestrator, writes down what they are, and stops or watches them, also as a later orchestrator.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { open, readFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
@@ -83,7 +82,10 @@ export async function stopProcess(identity: Identity, options: { readonly graceM
 }
 
 /** Resolves once the process, of whatever parent, is gone; rejects when the signal aborts. */
-export async function waitForEnd(identity: Identity, options: { readonly signal: AbortSignal; readonly pollIntervalMs?: number }): Promise<void> {
+export async function waitForEnd(
+  identity: Identity,
+  options: { readonly signal: AbortSignal; readonly pollIntervalMs?: number },
+): Promise<void> {
   while (await isAlive(identity)) await delay(options.pollIntervalMs ?? EXIT_POLL_MS, undefined, { signal: options.signal });
 }
 
@@ -125,8 +127,7 @@ async function spawnWithLogs(options: DetachedOptions): Promise<Spawned> {
 
 async function pidOf(child: ChildProcess): Promise<number> {
   if (child.pid !== undefined) return child.pid;
-  const [error]: unknown[] = await once(child, "error"); // The only thing that happens to a child without a pid.
-  throw error;
+  return new Promise((_resolve, reject) => child.once("error", reject)); // The only thing that happens to a child without a pid.
 }
 
 function exitOf(child: ChildProcess): Promise<ProcessExit> {

@@ -81,4 +81,5 @@ async function ps(args: readonly string[]): Promise<string> {
   }
 }
 
-const isGone = (error: unknown): boolean => error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH");
+const isGone = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ESRCH");

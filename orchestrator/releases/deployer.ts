@@ -18,6 +18,8 @@ export interface Deployer {
   /** Makes production run the very release that is live on staging. */
   promote(): Promise<DeployOutcome>;
   live(environment: Environment): Release | null;
+  /** From now on gateways are told nothing: what stops next is no news to them. */
+  close(): Promise<void>;
 }
 
 export interface DeployOutcome {
@@ -62,12 +64,13 @@ class AppDeployer implements Deployer {
   readonly #access = new Map<Environment, BrokerAccess>();
   readonly #publishing = new Map<Environment, Promise<void>>();
   #deploying: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
 
   constructor(parts: DeployerParts) {
     this.#parts = parts;
     this.#book = createReleaseBook(parts.state, parts.app.appId);
     parts.fleet.onChange((target) => {
-      if (target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
+      if (this.#isClosed || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
       this.#publish(target.environment).catch((cause: unknown) => parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`));
     });
   }
@@ -80,16 +83,19 @@ class AppDeployer implements Deployer {
       const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
       this.#access.set(environment, known?.url === access.url ? known : access);
       const release = await this.#book.deployed(environment);
-      if (release !== null) {
-        this.#live.set(environment, release);
-        this.#parts.fleet.want({ appId, environment }, this.#pools(environment, release));
-      }
+      if (release !== null) this.#live.set(environment, release);
+      this.#parts.fleet.want({ appId, environment }, release === null ? [] : this.#pools(environment, release));
       await this.#publish(environment);
     }
   }
 
   live(environment: Environment): Release | null {
     return this.#live.get(environment) ?? null;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#publishing.values());
   }
 
   /** One deploy at a time: each begins with what the one before it left live. */
@@ -174,7 +180,8 @@ class AppDeployer implements Deployer {
       const { name, method, path, generation, concurrency, timeoutMs } = pool.fn;
       const instanceIds = this.#parts.fleet.readyInstanceIds(pool.poolKey);
       const failure = instanceIds.length === 0 ? this.#parts.fleet.failureOf(pool.poolKey) : null;
-      const shown = failure === null ? {} : { failure: { code: failure.code, message: failure.message } };
+      // After a first failure another instance is on its way already: requests wait for it rather than hear of it.
+      const shown = failure === null || failure.count < 2 ? {} : { failure: { code: failure.code, message: failure.message } };
       return { name, method, path, generation, concurrency, timeoutMs, instanceIds, ...shown };
     });
     return { kind: "live", releaseId: release.releaseId, broker, functions };

@@ -10,14 +10,14 @@ export interface ErrorText {
 }
 
 export function describeError(thrown: unknown, folder: string): ErrorText {
-  const message = cut(messageOf(thrown), MESSAGE_LENGTH_MAX);
+  const message = cut(withoutFolder(messageOf(thrown), folder), MESSAGE_LENGTH_MAX);
   const stack = stackOf(thrown);
   return { message, stack: stack === "" ? message : cut(withoutFolder(stack, folder), STACK_LENGTH_MAX) };
 }
 
 /** "/app/lib/x.js:3" reads as "lib/x.js:3" where "/app" is the function's folder. */
-function withoutFolder(stack: string, folder: string): string {
-  return stack.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, "");
+function withoutFolder(text: string, folder: string): string {
+  return text.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, "");
 }
 
 function messageOf(thrown: unknown): string {

@@ -20,26 +20,29 @@ interface Instance {
   readonly manifest: InstanceManifest;
   readonly shared: SharedState;
   readonly log: Log;
+  readonly connecting: Promise<Bus>;
   serving: { readonly invoker: Invoker; readonly lifecycle: Lifecycle } | null;
+  hasFailed: boolean; // It will not serve: it is saying why, and exits.
   isExiting: boolean;
 }
 
 async function run(): Promise<void> {
   const manifest = takeManifest();
   const shared = createSharedState();
-  const instance: Instance = { manifest, shared, log: createLog(shared), serving: null, isExiting: false };
+  const connecting = connectBus(manifest.broker, { name: `instance ${manifest.instanceId}`, timeoutMs: INSTANCE_READY_TIMEOUT_MS });
+  connecting.catch(() => undefined); // Awaited below; loading comes first.
+  const instance: Instance = { manifest, shared, log: createLog(shared), connecting, serving: null, hasFailed: false, isExiting: false };
   captureConsole(instance.log, currentRequestId);
   setFunctionVariables(manifest);
   watchProcess(instance);
 
-  const connecting = connectBus(manifest.broker, { name: `instance ${manifest.instanceId}`, timeoutMs: INSTANCE_READY_TIMEOUT_MS });
-  connecting.catch(() => undefined); // Awaited below; loading comes first.
   await new Promise((resolve) => setImmediate(resolve)); // The connection is on its way before loading blocks this thread.
   const loadStartMs = performance.now();
   const adapter = adapterFor(manifest);
   const loaded = adapter === null ? unsupported(manifest) : await load(manifest.folder);
   const loadMs = Math.round(performance.now() - loadStartMs);
   const bus = await connecting;
+  if (instance.hasFailed) return;
   if (adapter === null || loaded.kind === "failed") await giveUp(instance, bus, loaded.kind === "failed" ? loaded : unsupported(manifest));
   else await serve(instance, { bus, adapter, handler: loaded.handler, loadMs });
 }
@@ -85,6 +88,7 @@ function loseWatchdog(instance: Instance, lifecycle: Lifecycle, reason: string):
 }
 
 async function giveUp(instance: Instance, bus: Bus, failure: LoadFailure): Promise<void> {
+  instance.hasFailed = true;
   const { code, message, stack } = failure;
   printToStderr(`${code}: ${stack}`);
   await reportFailure(bus, { kind: "failed", instanceId: instance.manifest.instanceId, code, message, stack });
@@ -115,10 +119,14 @@ function takeUncaught(instance: Instance, thrown: unknown): void {
   const { message, stack } = describeError(thrown, manifest.folder);
   if (!wasOfRequest) log.print("error", `An error outside of any request: ${stack}`, null);
   if (serving !== null) serving.lifecycle.retire(`an error that nobody caught: ${message}`, 1);
-  else {
-    printToStderr(stack);
-    exit(instance, 1);
-  }
+  else if (!instance.hasFailed) failLoading(instance, { kind: "failed", code: "HANDLER_LOAD_FAILED", message, stack });
+}
+
+/** What a module starts while it loads may fail before anything was asked of it. */
+function failLoading(instance: Instance, failure: LoadFailure): void {
+  instance.hasFailed = true;
+  const failed = instance.connecting.then((bus) => giveUp(instance, bus, failure));
+  failed.catch(() => exit(instance, 1)); // Without a broker there is nobody to tell.
 }
 
 function exit(instance: Instance, code: number): void {

@@ -23,13 +23,16 @@ function makeEngine(): Engine {
     progress: () => undefined,
     runtimeBundle: buildRuntimeBundle,
   });
-  const prepare = async (): Promise<void> => {
-    await docker("version").catch((cause: unknown) => {
-      throw new Error("Docker does not answer, and these tests need it: run ./setup --docker", { cause });
-    });
-    await engine.prepare();
+  return {
+    ...engine,
+    description: "", // A spread would read it now.
+    async prepare() {
+      await docker("version").catch((cause: unknown) => {
+        throw new Error("Docker does not answer, and these tests need it: run ./setup --docker", { cause });
+      });
+      await engine.prepare();
+    },
   };
-  return new Proxy(engine, { get: (target, name) => (name === "prepare" ? prepare : Reflect.get(target, name)) });
 }
 
 engineBehaviour("docker", makeEngine, {
@@ -40,7 +43,11 @@ engineBehaviour("docker", makeEngine, {
   kill: async (instanceId) => void (await docker("kill", "--signal", "KILL", instanceContainerName(platformId, instanceId))),
   leftovers: async () => {
     const filter = ["--filter", `label=${LABELS.platform}=${platformId}`, "--quiet"];
-    const found = await Promise.all([docker("ps", "--all", ...filter), docker("network", "ls", ...filter), docker("volume", "ls", ...filter)]);
+    const found = await Promise.all([
+      docker("ps", "--all", ...filter),
+      docker("network", "ls", ...filter),
+      docker("volume", "ls", ...filter),
+    ]);
     return found.flatMap((ids) => ids.split("\n").filter((id) => id !== ""));
   },
 });

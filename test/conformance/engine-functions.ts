@@ -93,6 +93,12 @@ const pause = () => new Promise((resolve) => setTimeout(resolve, 20));
 const BLOCK_BYTES = 16_000_000;
 const BYTES_MAX = 1_600_000_000;
 const HELPER_COUNT_MAX = 60;
+const HELPER_TIMEOUT_MS = 4_000; // A Node that was refused some of its threads may neither start nor end.
+const started = (subscribe) =>
+  new Promise((resolve, reject) => {
+    subscribe(resolve, reject);
+    setTimeout(reject, HELPER_TIMEOUT_MS);
+  });
 exports.handler = async (event) => {
   if (event.rawPath === "/memory") {
     for (let bytes = 0; bytes < BYTES_MAX; bytes += BLOCK_BYTES) {
@@ -108,10 +114,10 @@ exports.handler = async (event) => {
       if (event.rawPath === "/threads") {
         const { Worker } = require("node:worker_threads");
         const worker = new Worker(forever, { eval: true }).on("error", () => {});
-        await new Promise((resolve, reject) => worker.once("online", resolve).once("error", reject));
+        await started((resolve, reject) => worker.once("online", resolve).once("error", reject));
       } else {
         const child = require("node:child_process").spawn(process.execPath, ["-e", "process.stdout.write('up');" + forever], { stdio: ["ignore", "pipe", "ignore"] });
-        await new Promise((resolve, reject) => { child.once("error", reject).once("exit", reject); child.stdout.once("data", resolve); });
+        await started((resolve, reject) => { child.once("error", reject).once("exit", reject); child.stdout.once("data", resolve); });
       }
       startedCount += 1;
     } catch {

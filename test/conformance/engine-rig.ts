@@ -35,6 +35,8 @@ export interface Rig {
   ask(instanceId: string, path: string, options?: { readonly requestId?: string; readonly timeoutMs?: number }): Promise<Answer>;
   /** Collects lines until the condition holds. */
   lines(instanceId: string, isEnough: (lines: readonly LogLine[]) => boolean, sinceEpochMs?: number): Promise<readonly LogLine[]>;
+  /** Tells a second engine of the same platform where the broker is, as an orchestrator that starts again does. */
+  allowBroker(engine: Engine): Promise<void>;
   stopAll(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,8 +47,8 @@ const READY_TIMEOUT_MS = 20_000;
 const LIMITS: InstanceLimits = { memoryBytesMax: 256_000_000, cpuCountMax: 1, pidCountMax: 64, tmpBytesMax: 16_000_000 };
 
 export async function createRig(engine: Engine): Promise<Rig> {
-  const folder = await mkdtemp(join(tmpdir(), "engine-conformance-"));
   await engine.prepare();
+  const folder = await mkdtemp(join(tmpdir(), "engine-conformance-"));
   const broker = await startTestBroker(folder, engine.brokerHost());
   await engine.allowBroker?.(broker.address);
   const events: InstanceEvent[] = [];
@@ -73,6 +75,7 @@ export async function createRig(engine: Engine): Promise<Rig> {
     },
     ask: (instanceId, path, options = {}) => waiting.ask(instanceId, requestHeader(path, options), options.timeoutMs ?? 10_000),
     lines: (instanceId, isEnough, sinceEpochMs = 0) => collectLines(engine, { instanceId, sinceEpochMs }, isEnough),
+    allowBroker: async (other) => other.allowBroker?.(broker.address),
     async stopAll() {
       const instances = await engine.list();
       await Promise.all(instances.map(({ instanceId }) => engine.stop(instanceId, { graceMs: 0 })));
@@ -115,7 +118,10 @@ async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToSt
   return { instanceId, buildId: source.buildId };
 }
 
-function requestHeader(pathAndQuery: string, { requestId = randomBytes(6).toString("hex") }: { readonly requestId?: string }): RequestHeader {
+function requestHeader(
+  pathAndQuery: string,
+  { requestId = randomBytes(6).toString("hex") }: { readonly requestId?: string },
+): RequestHeader {
   const [path = "/", query = ""] = pathAndQuery.split("?");
   return {
     v: ENVELOPE_VERSION,
@@ -145,7 +151,10 @@ function createWaiting({ gateway }: TestBroker): Waiting {
     callback: (_error, message) => {
       const { header, body } = decodeEnvelope<AnswerHeader>(message.data);
       const status = header.kind === "whole" ? header.status : 0;
-      answers.get(message.subject)?.({ status, body: header.kind === "whole" ? Buffer.from(body).toString("utf8") : JSON.stringify(header) });
+      answers.get(message.subject)?.({
+        status,
+        body: header.kind === "whole" ? Buffer.from(body).toString("utf8") : JSON.stringify(header),
+      });
     },
   });
   return {
@@ -172,7 +181,9 @@ async function collectLines(
 ): Promise<readonly LogLine[]> {
   const lines: LogLine[] = [];
   const over = new AbortController();
-  const following = engine.followLogs(from.instanceId, { sinceEpochMs: from.sinceEpochMs, signal: over.signal }, (line) => lines.push(line));
+  const following = engine.followLogs(from.instanceId, { sinceEpochMs: from.sinceEpochMs, signal: over.signal }, (line) =>
+    lines.push(line),
+  );
   try {
     await until(() => isEnough(lines), { timeoutMs: 10_000, what: `enough lines of ${from.instanceId}` }).catch((cause: unknown) => {
       throw new Error(`got only ${JSON.stringify(lines)}`, { cause });

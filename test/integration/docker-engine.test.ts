@@ -2,12 +2,24 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InstanceExit } from "../../orchestrator/engines/engine.ts";
 import { INSTANCE_MANIFEST_VARIABLE } from "../../runtime-image/contract/instance-manifest.ts";
-import { bareRuntime, createTestEngine, docker, instanceSpec, listOwn, newBuildId, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";
+import {
+  bareRuntime,
+  createTestEngine,
+  docker,
+  instanceSpec,
+  listOwn,
+  newBuildId,
+  newPlatformId,
+  removeBuildImages,
+  startScript,
+} from "../support/docker-rig.ts";
 import { until } from "../support/until.ts";
 
 const platformId = newPlatformId();
 const engine = createTestEngine(platformId);
 const STAY = "setInterval(() => {}, 1000);";
+// What vitest's matchers are to the type checker: unknown.
+const matching = (text: string | RegExp): unknown => expect.stringMatching(text);
 const nameOf = (instanceId: string) => `orchestrator-${platformId}-${instanceId}`;
 
 beforeAll(() => engine.prepare());
@@ -42,11 +54,22 @@ console.log(JSON.stringify({
 }));
 `;
 
+interface Inspected {
+  readonly HostConfig: Readonly<Record<string, unknown>>;
+  readonly NetworkSettings: { readonly Networks: Readonly<Record<string, unknown>> };
+  readonly Mounts: readonly unknown[];
+  readonly Config: { readonly Labels: Readonly<Record<string, string>> };
+}
+
+async function inspect(name: string): Promise<Inspected> {
+  return JSON.parse(await docker("inspect", "--format", "{{json .}}", name)) as Inspected; // Docker's own answer, read by the test below.
+}
+
 describe("a running instance", () => {
   it("has no rights, no writable root, a sized /tmp, its own memory limit and no IPv6, seen from inside", async () => {
     const { lines, ended } = await startScript(engine, REPORT, { instanceId: "inside", variables: { GREETING: "hi" } });
     await ended;
-    const seen: Record<string, unknown> = JSON.parse(lines[0]?.text ?? "{}");
+    const seen = JSON.parse(lines[0]?.text ?? "{}") as Record<string, unknown>; // What REPORT above prints.
     expect(seen).toMatchObject({
       uid: 10001,
       user: "function",
@@ -55,7 +78,7 @@ describe("a running instance", () => {
       noNewPrivileges: "1",
       seccomp: "2",
       writeRoot: "EROFS",
-      writeOwnFiles: expect.stringMatching(/^E(ROFS|ACCES)$/),
+      writeOwnFiles: matching(/^E(ROFS|ACCES)$/),
       writeTmp: "done",
       overfillTmp: "ENOSPC",
       ipv6: "1",
@@ -71,7 +94,7 @@ describe("a running instance", () => {
 
   it("is what Docker says it should be, option by option, and says whose it is", async () => {
     await startScript(engine, STAY, { instanceId: "outside", environment: "production" });
-    const [seen] = JSON.parse(await docker("inspect", nameOf("outside")));
+    const seen = await inspect(nameOf("outside"));
     expect(seen.HostConfig).toMatchObject({
       CapDrop: ["ALL"],
       CapAdd: null,
@@ -89,8 +112,8 @@ describe("a running instance", () => {
       NetworkMode: `orchestrator-${platformId}-production`,
       LogConfig: { Type: "json-file", Config: { "max-size": "8m", "max-file": "2" } },
     });
-    expect(seen.HostConfig.SecurityOpt).toEqual(["no-new-privileges"]);
-    expect(seen.HostConfig.PortBindings ?? {}).toEqual({});
+    expect(seen.HostConfig["SecurityOpt"]).toEqual(["no-new-privileges"]);
+    expect(seen.HostConfig["PortBindings"] ?? {}).toEqual({});
     expect(Object.keys(seen.NetworkSettings.Networks)).toEqual([`orchestrator-${platformId}-production`]);
     expect(seen.Mounts).toEqual([]);
     expect(seen.Config.Labels).toMatchObject({
@@ -128,29 +151,45 @@ describe("a running instance", () => {
   it("has a line longer than Docker's buffer handed over whole", async () => {
     const { lines, ended } = await startScript(engine, 'console.log("a".repeat(40_000)); console.error("b");', { instanceId: "wordy" });
     await ended;
-    expect(lines.map(({ stream, text }) => [stream, text.length]).sort()).toEqual([
-      ["stderr", 1],
-      ["stdout", 40_000],
-    ]);
+    expect(lines.map(({ stream, text }) => `${stream} ${text.length}`).toSorted()).toEqual(["stderr 1", "stdout 40000"]);
   });
 });
 
 describe("a build", () => {
   it("is made once per content, and its image says whose it is", async () => {
-    const source = { buildId: newBuildId(), functionName: "src/http/get-a", files: [{ path: "index.js", bytes: Buffer.from("1"), isExecutable: false }] };
+    const source = {
+      buildId: newBuildId(),
+      functionName: "src/http/get-a",
+      files: [{ path: "index.js", bytes: Buffer.from("1"), isExecutable: false }],
+    };
     const together = await Promise.all([engine.build(source), engine.build(source)]);
     expect(together.map(({ reused }) => reused)).toEqual([false, false]);
     expect(await engine.build(source)).toEqual({ reused: true });
-    const tags = await docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", "--filter", `label=orchestrator.build=${source.buildId}`);
+    const tags = await docker(
+      "image",
+      "ls",
+      "--format",
+      "{{.Repository}}:{{.Tag}}",
+      "--filter",
+      `label=orchestrator.build=${source.buildId}`,
+    );
     expect(tags).toMatch(new RegExp(`^orchestrator-build:${source.buildId}-[0-9a-f]{8}$`));
-    const labels: Record<string, string> = JSON.parse(await docker("image", "inspect", "--format", "{{json .Config.Labels}}", tags));
-    expect(labels).toMatchObject({ "orchestrator.platform": platformId, "orchestrator.role": "build", "orchestrator.function": "src/http/get-a" });
+    const labels: unknown = JSON.parse(await docker("image", "inspect", "--format", "{{json .Config.Labels}}", tags));
+    expect(labels).toMatchObject({
+      "orchestrator.platform": platformId,
+      "orchestrator.role": "build",
+      "orchestrator.function": "src/http/get-a",
+    });
   });
 
   it("is carried over when the runtime image has changed, files as they were", async () => {
     const buildId = newBuildId();
     const files = [
-      { path: "index.js", bytes: Buffer.from('console.log(require("./lib/a.js"), require("node:fs").statSync("/function/run").mode & 0o777);'), isExecutable: false },
+      {
+        path: "index.js",
+        bytes: Buffer.from('console.log(require("./lib/a.js"), require("node:fs").statSync("/function/run").mode & 0o777);'),
+        isExecutable: false,
+      },
       { path: "lib/a.js", bytes: Buffer.from('module.exports = "carried";'), isExecutable: false },
       { path: "run", bytes: Buffer.from("x"), isExecutable: true },
     ];
@@ -166,7 +205,7 @@ describe("a build", () => {
 
   it("that the engine does not have cannot be started, and the error says what to do", async () => {
     const start = engine.start(instanceSpec({ instanceId: "unbuilt", buildId: newBuildId() }));
-    await expect(start).rejects.toMatchObject({ code: "ENGINE_FAILED", detail: { remedy: expect.stringContaining("Deploy") } });
+    await expect(start).rejects.toMatchObject({ code: "ENGINE_FAILED", detail: { remedy: matching("Deploy") } });
     expect(await docker("ps", "--all", "--quiet", "--filter", `name=${nameOf("unbuilt")}`)).toBe("");
   });
 });
@@ -176,10 +215,22 @@ describe("the engine", () => {
     await startScript(engine, STAY, { instanceId: "alive" });
     const image = await docker("inspect", "--format", "{{.Image}}", nameOf("alive"));
     const labels = ["--label", `orchestrator.platform=${platformId}`, "--label", "orchestrator.home=/test/home"];
-    await docker("create", "--name", nameOf("half"), ...labels, "--label", "orchestrator.role=instance", "--label", "orchestrator.instance=half", image);
+    await docker(
+      "create",
+      "--name",
+      nameOf("half"),
+      ...labels,
+      "--label",
+      "orchestrator.role=instance",
+      "--label",
+      "orchestrator.instance=half",
+      image,
+    );
     await docker("create", "--name", nameOf("build-x"), ...labels, "--label", "orchestrator.role=build", image);
     await engine.prepare();
-    const names = (await docker("ps", "--all", "--format", "{{.Names}}", "--filter", `label=orchestrator.platform=${platformId}`)).split("\n");
+    const names = (await docker("ps", "--all", "--format", "{{.Names}}", "--filter", `label=orchestrator.platform=${platformId}`)).split(
+      "\n",
+    );
     expect(names).toContain(nameOf("alive"));
     expect(names).not.toContain(nameOf("half"));
     expect(names).not.toContain(nameOf("build-x"));
@@ -189,15 +240,21 @@ describe("the engine", () => {
     const away = createTestEngine(newPlatformId(), { docker: { kind: "socket", path: "/nowhere/docker.sock" } });
     await expect(away.prepare()).rejects.toMatchObject({
       code: "ENGINE_UNAVAILABLE",
-      message: expect.stringContaining("/nowhere/docker.sock"),
-      detail: { remedy: expect.stringContaining("Start the Docker engine") },
+      message: matching("/nowhere/docker.sock"),
+      detail: { remedy: matching("Start the Docker engine") },
     });
   });
 
   it("says what to do when a network's addresses are taken", async () => {
-    const subnet = JSON.parse(await docker("network", "inspect", `orchestrator-${platformId}-staging`))[0].IPAM.Config[0].Subnet;
+    const subnet = await docker(
+      "network",
+      "inspect",
+      "--format",
+      "{{(index .IPAM.Config 0).Subnet}}",
+      `orchestrator-${platformId}-staging`,
+    );
     const colliding = createTestEngine(newPlatformId(), { subnets: { staging: subnet } });
-    await expect(colliding.prepare()).rejects.toMatchObject({ code: "ENGINE_FAILED", detail: { remedy: expect.stringContaining("subnet") } });
+    await expect(colliding.prepare()).rejects.toMatchObject({ code: "ENGINE_FAILED", detail: { remedy: matching("subnet") } });
     await colliding.dispose();
   });
 
@@ -208,7 +265,7 @@ describe("the engine", () => {
     await startScript(own, STAY, { instanceId: "last" });
     expect(await listOwn("container", ownId)).toHaveLength(1);
     expect(await listOwn("network", ownId)).toHaveLength(2);
-    await own.dispose();
+    await createTestEngine(ownId, { homeLabel: "/moved/home" }).dispose();
     expect(await listOwn("container", ownId)).toEqual([]);
     expect(await listOwn("network", ownId)).toEqual([]);
     expect(await listOwn("image", ownId)).not.toEqual([]);

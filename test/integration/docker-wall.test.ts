@@ -6,8 +6,10 @@ import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createDockerClient } from "../../orchestrator/engines/docker-client.ts";
 import { bridgeName, shortHash } from "../../orchestrator/engines/docker-labels.ts";
-import { createTestEngine, docker, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";
+import { createDockerWall } from "../../orchestrator/engines/docker-wall.ts";
+import { createTestEngine, docker, listOwn, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";
 import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
@@ -47,7 +49,9 @@ async function startOutside(name: string): Promise<{ address: string; stop(): Pr
   await run("ip", ["-n", name, "link", "set", `${name}c`, "up"]);
   await run("ip", ["-n", name, "route", "add", "default", "via", near]);
   const script = 'require("node:net").createServer((s) => s.destroy()).listen(4001, () => console.log("up"))';
-  const child: ChildProcess = spawn("ip", ["netns", "exec", name, process.execPath, "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+  const child: ChildProcess = spawn("ip", ["netns", "exec", name, process.execPath, "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   if (child.stdout !== null) await once(createInterface({ input: child.stdout }), "line");
   return {
     address: `${far}:4001`,
@@ -61,12 +65,17 @@ async function startOutside(name: string): Promise<{ address: string; stop(): Pr
 describe.each(["any", "helper"] as const)("the wall, put up through %s", (wallThrough) => {
   const platformId = newPlatformId();
   const engine = createTestEngine(platformId, { wallThrough });
-  const rules = async () => (await run("iptables", ["-S"])).stdout.split("\n").filter((line) => line.includes(`ORC-${shortHash(platformId)}`));
+  const rules = async () =>
+    (await run("iptables", ["-S"])).stdout.split("\n").filter((line) => line.includes(`ORC-${shortHash(platformId)}`));
   const tryFrom = async (environment: "staging" | "production", targets: readonly string[]): Promise<Record<string, boolean>> => {
-    const { lines, ended } = await startScript(engine, TRY_ALL, { instanceId: `try-${environment}`, environment, variables: { TARGETS: targets.join(",") } });
+    const { lines, ended } = await startScript(engine, TRY_ALL, {
+      instanceId: `try-${environment}`,
+      environment,
+      variables: { TARGETS: targets.join(",") },
+    });
     await ended;
     await engine.stop(`try-${environment}`, { graceMs: 0 });
-    return JSON.parse(lines[0]?.text ?? "{}");
+    return JSON.parse(lines[0]?.text ?? "{}") as Record<string, boolean>; // What TRY_ALL above prints.
   };
   const gatewayOf = async (environment: string): Promise<string> =>
     docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}", `orchestrator-${platformId}-${environment}`);
@@ -102,12 +111,15 @@ describe.each(["any", "helper"] as const)("the wall, put up through %s", (wallTh
     expect(await tryFrom("staging", targets)).toEqual(allFalse(targets));
   });
 
-  it.each(["staging", "production"] as const)("lets a function in %s open the broker, and nothing else on any address of the host", async (environment) => {
-    const brokerTarget = `${engine.brokerHost()}:${broker.port}`;
-    await engine.allowBroker?.({ host: engine.brokerHost(), port: broker.port });
-    expect(hostTargets.length).toBeGreaterThanOrEqual(4);
-    expect(await tryFrom(environment, [brokerTarget, ...hostTargets])).toEqual({ ...allFalse(hostTargets), [brokerTarget]: true });
-  });
+  it.each(["staging", "production"] as const)(
+    "lets a function in %s open the broker, and nothing else on any address of the host",
+    async (environment) => {
+      const brokerTarget = `${engine.brokerHost()}:${broker.port}`;
+      await engine.allowBroker?.({ host: engine.brokerHost(), port: broker.port });
+      expect(hostTargets.length).toBeGreaterThanOrEqual(4);
+      expect(await tryFrom(environment, [brokerTarget, ...hostTargets])).toEqual({ ...allFalse(hostTargets), [brokerTarget]: true });
+    },
+  );
 
   it.each(["staging", "production"] as const)("keeps a function in staging from one in %s", async (environment) => {
     const { lines } = await startScript(engine, LISTEN, { instanceId: "neighbour", environment });
@@ -135,5 +147,17 @@ describe.each(["any", "helper"] as const)("the wall, put up through %s", (wallTh
     expect(before.filter((rule) => rule.startsWith("-A")).every((rule) => rule.includes(`orchestrator:${platformId}`))).toBe(true);
     await engine.dispose();
     expect(await rules()).toEqual([]);
+  });
+});
+
+describe("a wall that cannot be put up", () => {
+  it("says so with the reason, and leaves nothing behind", async () => {
+    const platform = { platformId: newPlatformId(), homeLabel: "/test/home" };
+    const wall = createDockerWall(createDockerClient({ kind: "socket", path: "/var/run/docker.sock" }), platform, {
+      image: () => "orchestrator-no-such-image:1",
+      via: "helper",
+    });
+    expect(await wall.raise(null)).toContain("orchestrator-no-such-image:1");
+    expect(await listOwn("container", platform.platformId)).toEqual([]);
   });
 });

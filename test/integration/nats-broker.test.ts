@@ -4,6 +4,7 @@ import { createServer, type Server } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { createBrokerSigner } from "../../orchestrator/nats/accounts.ts";
 import { findNatsServer } from "../../orchestrator/nats/binary.ts";
 import { brokerHome } from "../../orchestrator/nats/broker-home.ts";
@@ -65,7 +66,14 @@ describe("the broker that the platform runs", () => {
     const killed = await processOf(test.home);
     process.kill(killed.pid, "SIGKILL");
     await until(() => hasRestarted(test), { timeoutMs: 10_000, what: "the broker is back" });
-    await until(() => bus.readSnapshot("production", "a1").then((found) => found?.sequence === 1, () => false), { timeoutMs: 10_000, what: "the snapshot is still there" });
+    await until(
+      () =>
+        bus.readSnapshot("production", "a1").then(
+          (found) => found?.sequence === 1,
+          () => false,
+        ),
+      { timeoutMs: 10_000, what: "the snapshot is still there" },
+    );
     expect((await bus.readControl("apps.a1"))?.value).toEqual({ name: "hello" });
     expect(await bus.publishSnapshot("production", content)).toBeGreaterThan(1);
     expect((await processOf(test.home)).pid).not.toBe(killed.pid);
@@ -126,7 +134,7 @@ describe("the broker that the platform runs", () => {
     expect(await isAlive(first)).toBe(false);
   });
 
-  it("leaves no process and no open file of others behind when it is stopped", async () => {
+  it("leaves no process behind when it is stopped", async () => {
     const test = await open();
     const running = await processOf(test.home);
     await test.broker.stop();
@@ -157,15 +165,23 @@ describe("the broker that the platform runs", () => {
     const fake = { path: await script(test.home, 'echo "no space left on device" >&2; exit 3'), version: "2.10.27" };
     await expect(startBroker({ ...test.options, binary: fake })).rejects.toMatchObject({
       code: "NATS_FAILED",
-      detail: { problems: expect.arrayContaining([expect.stringContaining("no space left on device")]) },
+      detail: { problems: ["no space left on device"] },
     });
   });
 
   it("keeps its files to the owner of the home", async () => {
     const test = await open();
     const place = brokerHome(test.home);
-    for (const path of [place.folder, place.accountsFolder, place.storeFolder, place.configFile, join(test.home, "keys"), join(test.home, "keys", "broker.json")])
-      expect((await stat(path)).mode & 0o077, path).toBe(0);
+    const paths = [
+      place.folder,
+      place.accountsFolder,
+      place.storeFolder,
+      place.configFile,
+      join(test.home, "keys"),
+      join(test.home, "keys", "broker.json"),
+    ];
+    const modes = await Promise.all(paths.map(async (path) => [path, (await stat(path)).mode & 0o077]));
+    expect(modes).toEqual(paths.map((path) => [path, 0]));
     expect(await readFile(place.configFile, "utf8")).not.toMatch(/S[OAU]A[A-Z2-7]{50,}/); // Seeds stay in the keys.
   });
 });
@@ -183,8 +199,9 @@ describe("a nats-server that is not fit", () => {
     cleanups.push(() => rm(home, { recursive: true, force: true }));
     const path = await script(home, 'echo "nats-server: v2.9.10"');
     const failure = await findNatsServer({ explicitPath: path, searchPath: "" }).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: "NATS_TOO_OLD", detail: { remedy: expect.stringContaining("./setup") } });
+    expect(failure).toMatchObject({ code: "NATS_TOO_OLD" });
     expect(String(failure)).toMatch(/2\.9\.10.*2\.10\.27/);
+    expect(failure instanceof PlatformError && failure.detail.remedy).toContain("./setup");
   });
 
   it("is refused when it is no nats-server at all", async () => {
@@ -240,10 +257,9 @@ describe("a nats-server that the owner runs", () => {
   it("is refused when it trusts another platform", async () => {
     const [owner, stranger] = [await signerOf(), await signerOf()];
     const { url } = await runExternal(async (folder) => externalServerConfig(await owner.trust(), folders(folder)));
-    await expect(connectExternal({ url, signer: stranger })).rejects.toMatchObject({
-      code: "NATS_REFUSED",
-      detail: { remedy: expect.stringContaining("orchestrator nats config") },
-    });
+    const failure = await connectExternal({ url, signer: stranger }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "NATS_REFUSED" });
+    expect(failure instanceof PlatformError && failure.detail.remedy).toContain("orchestrator nats config");
   });
 
   it("is refused when its messages are too small, when it has no JetStream, and when it keeps no accounts", async () => {
@@ -259,6 +275,8 @@ describe("a nats-server that the owner runs", () => {
 
   it("is BROKER_UNAVAILABLE where nothing listens", async () => {
     const port = await pickFreePort("127.0.0.1");
-    await expect(connectExternal({ url: `nats://127.0.0.1:${port}`, signer: await signerOf() })).rejects.toMatchObject({ code: "BROKER_UNAVAILABLE" });
+    await expect(connectExternal({ url: `nats://127.0.0.1:${port}`, signer: await signerOf() })).rejects.toMatchObject({
+      code: "BROKER_UNAVAILABLE",
+    });
   });
 });

@@ -4,6 +4,7 @@ import type { Credentials } from "../../orchestrator/nats/accounts.ts";
 
 export interface BareClient {
   readonly nats: NatsConnection;
+  readonly errors: readonly string[]; // What the broker complained about.
   /** Everything that arrives on a subject, as "subject text". In effect when this resolves. */
   hear(subject: string): Promise<string[]>;
   /** Whether the broker refused. */
@@ -23,8 +24,12 @@ export async function connectBare(url: string, credentials: Credentials): Promis
     noAsyncTraces: true,
   });
   const refusedSubjects: string[] = [];
+  const errors: string[] = [];
   void (async () => {
-    for await (const status of nats.status()) if (status.permissionContext !== undefined) refusedSubjects.push(status.permissionContext.subject);
+    for await (const { type, data, permissionContext } of nats.status()) {
+      if (permissionContext !== undefined) refusedSubjects.push(permissionContext.subject);
+      if (type === "error") errors.push(JSON.stringify(data));
+    }
   })();
   const send = async (subject: string, body: string | Uint8Array, reply?: string): Promise<void> => {
     nats.publish(subject, body, reply === undefined ? {} : { reply });
@@ -32,10 +37,13 @@ export async function connectBare(url: string, credentials: Credentials): Promis
   };
   return {
     nats,
+    errors,
     send,
     hear: async (subject) => {
       const heard: string[] = [];
-      nats.subscribe(subject, { callback: (error, message: Msg) => void (error === null && heard.push(`${message.subject} ${message.string()}`)) });
+      nats.subscribe(subject, {
+        callback: (error, message: Msg) => void (error === null && heard.push(`${message.subject} ${message.string()}`)),
+      });
       await nats.flush();
       return heard;
     },

@@ -42,7 +42,12 @@ export const createTestEngine = (platformId: string, options: Partial<DockerEngi
     ...options,
   });
 
-export function instanceSpec(given: { instanceId: string; buildId: string; environment?: Environment; variables?: Record<string, string> }): InstanceSpec {
+export function instanceSpec(given: {
+  instanceId: string;
+  buildId: string;
+  environment?: Environment;
+  variables?: Record<string, string>;
+}): InstanceSpec {
   const environment = given.environment ?? "staging";
   const common = { instanceId: given.instanceId, appId: "shop", environment, functionName: "src/http/get-index" };
   return {
@@ -70,7 +75,11 @@ export async function startScript(
   given: Omit<Parameters<typeof instanceSpec>[0], "buildId">,
 ): Promise<{ readonly lines: LogLine[]; readonly ended: Promise<void> }> {
   const buildId = newBuildId();
-  await engine.build({ buildId, functionName: "src/http/get-index", files: [{ path: "index.js", bytes: Buffer.from(script), isExecutable: false }] });
+  await engine.build({
+    buildId,
+    functionName: "src/http/get-index",
+    files: [{ path: "index.js", bytes: Buffer.from(script), isExecutable: false }],
+  });
   await engine.start(instanceSpec({ ...given, buildId }));
   const lines: LogLine[] = [];
   const ended = engine.followLogs(given.instanceId, { sinceEpochMs: 0, signal: AbortSignal.timeout(60_000) }, (line) => lines.push(line));

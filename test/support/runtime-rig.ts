@@ -35,6 +35,7 @@ export interface StartOptions {
   readonly files: Readonly<Record<string, string>>; // The function's folder: path and content.
   readonly manifest?: Partial<InstanceManifest>;
   readonly variables?: Readonly<Record<string, string>>;
+  readonly wrapper?: readonly string[]; // A command that runs Node.
   readonly nodeArguments?: (places: { runtime: string; folder: string; tmp: string }) => readonly string[];
 }
 
@@ -82,7 +83,8 @@ export async function startRig(): Promise<Rig> {
       const manifest = manifestOf({ instanceId, folder, broker: { url: broker.url, ...credentials }, ...options.manifest });
       const places = { runtime, folder, tmp };
       const events = mailbox.eventsOf(instanceId);
-      const child = spawn(process.execPath, [...(options.nodeArguments?.(places) ?? []), path.join(runtime, "main.js")], {
+      const command = [...(options.wrapper ?? []), process.execPath, ...(options.nodeArguments?.(places) ?? []), path.join(runtime, "main.js")];
+      const child = spawn(command[0] ?? "", command.slice(1), {
         env: { PATH: process.env["PATH"] ?? "", ...options.variables, [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) },
         stdio: ["ignore", "pipe", "pipe"],
       });

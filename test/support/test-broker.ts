@@ -6,7 +6,8 @@ import { systemClock } from "../../orchestrator/clock.ts";
 import { createBrokerSigner, type BrokerSigner } from "../../orchestrator/nats/accounts.ts";
 import { findNatsServer, type NatsBinary } from "../../orchestrator/nats/binary.ts";
 import { loadBrokerKeys } from "../../orchestrator/nats/keys.ts";
-import { startBroker, type Broker, type BrokerEvent, type BrokerOptions } from "../../orchestrator/nats/server.ts";
+import { startBroker, type Broker, type BrokerOptions } from "../../orchestrator/nats/server.ts";
+import type { BrokerEvent } from "../../orchestrator/nats/supervise.ts";
 import { natsServerPath } from "./nats-binary.ts";
 
 export interface TestBroker {
@@ -35,7 +36,10 @@ export async function startTestBroker(overrides: Partial<Pick<BrokerOptions, "ho
     clock: systemClock,
     onEvent: (event) => void events.push(event),
   };
-  const broker = await startBroker(options);
+  const broker = await startBroker(options).catch(async (error: unknown) => {
+    await rm(home, { recursive: true, force: true });
+    throw error;
+  });
   return {
     home,
     options,

@@ -1,7 +1,7 @@
 // Facts about a real machine: ports that are really taken, a socket that really answers, a folder that really is not there.
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, createServer, type Server as NetServer } from "node:net";
+import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -18,19 +18,23 @@ import {
 
 let folder = "";
 const servers: (Server | NetServer)[] = [];
+const sockets = new Set<Socket>();
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "doctor-"));
 });
 afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
   await Promise.all(servers.splice(0).map((server) => new Promise((done) => server.close(done))));
   await rm(folder, { recursive: true });
 });
 
 async function listen(server: Server | NetServer, where: { path: string } | { port: 0; host: string }): Promise<number> {
   servers.push(server);
+  server.on("connection", (socket: Socket) => sockets.add(socket));
   await new Promise<void>((done) => server.listen(where, done));
   const address = server.address();
-  return typeof address === "object" ? ((address as AddressInfo | null)?.port ?? 0) : 0; // A TCP server's address is an AddressInfo.
+  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 const http = async (answer: RequestListener): Promise<number> => listen(createHttpServer(answer), { port: 0, host: "127.0.0.1" });

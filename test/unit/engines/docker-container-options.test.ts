@@ -26,10 +26,16 @@ const spec: InstanceSpec = {
   variables: { GREETING: "hello = there", [INSTANCE_MANIFEST_VARIABLE]: "forged" },
   limits: { memoryBytesMax: 128_000_000, cpuCountMax: 0.5, pidCountMax: 64, tmpBytesMax: 1_000_000 },
 };
-const surroundings = { platform: { platformId: "p1", homeLabel: "/home/o" }, image: "image:1", createdEpochMs: 1_700_000_000_123, hasIpv6: true };
+const surroundings = {
+  platform: { platformId: "p1", homeLabel: "/home/o" },
+  image: "image:1",
+  createdEpochMs: 1_700_000_000_123,
+  hasIpv6: true,
+};
 const options = containerOptions(spec, surroundings);
 
-const variablesOf = (env: readonly string[]) => new Map(env.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+const variablesOf = (env: readonly string[]) =>
+  new Map(env.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 
 describe("the options of a function's container", () => {
   it("gives no capability, no way to gain rights and no writable root", () => {

@@ -21,7 +21,6 @@ describe("an event of Docker", () => {
   it("is nothing to us when it is another event or another container", () => {
     expect(parseEvent(event("start", { "orchestrator.instance": "i1" }))).toBeNull();
     expect(parseEvent(event("die", { exitCode: "0" }))).toBeNull();
-    expect(parseEvent("")).toBeNull();
   });
 });
 
@@ -32,7 +31,15 @@ describe("a container in Docker's list", () => {
   const container = (state: string) => ({ id: "c1", name: "n", state, labels });
 
   it.each(["running", "paused"])("runs while Docker calls it %s", (state) => {
-    expect(observedInstance(container(state))).toEqual({ instanceId: "i1", appId: "shop", environment: "staging", functionName: "f", buildId: "b1", state: "running", startedEpochMs: 42 });
+    expect(observedInstance(container(state))).toEqual({
+      instanceId: "i1",
+      appId: "shop",
+      environment: "staging",
+      functionName: "f",
+      buildId: "b1",
+      state: "running",
+      startedEpochMs: 42,
+    });
   });
 
   it("has exited once Docker calls it exited", () => {

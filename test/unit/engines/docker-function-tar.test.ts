@@ -30,7 +30,8 @@ describe("the layer of a function", () => {
 
 describe("the libraries of a binary", () => {
   it("are read from what ldd prints, the loader included", () => {
-    const printed = "\tlinux-vdso.so.1 (0x00007ff)\n\tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x0000)\n";
+    const printed =
+      "\tlinux-vdso.so.1 (0x00007ff)\n\tlibm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x00007f)\n\t/lib64/ld-linux-x86-64.so.2 (0x0000)\n";
     expect(librariesIn(printed)).toEqual(["/lib/x86_64-linux-gnu/libm.so.6", "/lib64/ld-linux-x86-64.so.2"]);
   });
 });

@@ -39,7 +39,10 @@ describe("reading Docker's log stream", () => {
   });
 
   it("joins the pieces of a line that Docker cut, also between lines of the other stream", () => {
-    expect(read([frame(1, "long ", 1), frame(2, "other\n", 2), frame(1, "line\n", 3)]).map((line) => line.text)).toEqual(["other", "long line"]);
+    expect(read([frame(1, "long ", 1), frame(2, "other\n", 2), frame(1, "line\n", 3)]).map((line) => line.text)).toEqual([
+      "other",
+      "long line",
+    ]);
   });
 
   it("cuts a line that is longer than any line may be, and says so", () => {

@@ -77,7 +77,8 @@ describe("the wall's rules", () => {
 
 describe("the resolvers that the wall lets through", () => {
   it("are the IPv4 ones that are not on loopback, each once", () => {
-    const conf = "search lan\nnameserver 127.0.0.53\nnameserver 192.0.2.53\n# nameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver 192.0.2.53\n";
+    const conf =
+      "search lan\nnameserver 127.0.0.53\nnameserver 192.0.2.53\n# nameserver 192.0.2.1\nnameserver 2001:db8::1\nnameserver 192.0.2.53\n";
     expect(resolversOf(conf)).toEqual(["192.0.2.53"]);
   });
 });

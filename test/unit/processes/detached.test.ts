@@ -106,7 +106,14 @@ describe("a detached process", () => {
   });
 
   it("is refused with the reason where the command does not exist", async () => {
-    const missing = { command: join(folder, "nothing"), args: [], env: {}, cwd: folder, logFile: join(folder, "log"), stateFile: join(folder, "state.json") };
+    const missing = {
+      command: join(folder, "nothing"),
+      args: [],
+      env: {},
+      cwd: folder,
+      logFile: join(folder, "log"),
+      stateFile: join(folder, "state.json"),
+    };
     await expect(startDetached(missing)).rejects.toThrow("ENOENT");
     expect(await readState(join(folder, "state.json"))).toBe(null);
   });
@@ -127,8 +134,7 @@ describe("an identity", () => {
     // The shell starts a child that ends at once, then becomes a program that never waits for it.
     const parent = spawn("/bin/sh", ["-c", "sleep 0.2 & echo $!; exec sleep 20"], { stdio: ["ignore", "pipe", "ignore"] });
     try {
-      const [line]: unknown[] = await once(parent.stdout, "data");
-      const pid = Number(String(line));
+      const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (line) => resolve(Number(String(line)))));
       const state = async (): Promise<string> => (await promisify(execFile)("ps", ["-o", "stat=", "-p", String(pid)])).stdout;
       await until(async () => (await state()).startsWith("Z"), { timeoutMs: 5_000 });
       expect(await processIdentity(pid)).toBe(null);

@@ -1,0 +1,340 @@
+// The bundled runtime in a process of its own, on a real broker with the permissions that instances have.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts";
+import { ANSWER_CHUNK_BYTES } from "../../runtime-image/contract/limits.ts";
+import { startRig, type Received, type Rig } from "../support/runtime-rig.ts";
+import { until } from "../support/until.ts";
+
+let rig: Rig;
+beforeAll(async () => {
+  rig = await startRig();
+});
+afterAll(async () => {
+  await rig.stop();
+});
+
+const textOf = (received: Received): string => Buffer.from(received.body).toString();
+const index = (code: string): Record<string, string> => ({ "index.js": code });
+
+describe("loading", () => {
+  it("says ready and answers with what the handler returned", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = async (event) => ({ statusCode: 201, headers: { 'X-Kind': 'a' }, body: `${event.rawPath}${event.rawQueryString} ${event.body}` });") });
+    await runtime.ready();
+    const answer = await runtime.request({ path: "/a%20b", query: "c=d", body: "hello", method: "POST" });
+    expect(answer.header).toEqual({ v: 1, kind: "whole", status: 201, headers: ["X-Kind", "a", "content-type", "text/plain; charset=utf-8"], bodyBytes: 19 });
+    expect(textOf(answer)).toBe("/a%20b?c=d aGVsbG8=");
+  });
+
+  it("runs in the function's folder, in UTC, with the variables that handlers know and without its manifest", async () => {
+    const code = `exports.handler = async () => ({ cwd: process.cwd(), zone: new Date(2020, 0, 1).getTimezoneOffset(), env: process.env })`;
+    const runtime = await rig.start({ files: index(code), variables: { OWN: "value", TZ: "Asia/Tokyo" } });
+    await runtime.ready();
+    const seen: unknown = JSON.parse(textOf(await runtime.request()));
+    expect(seen).toMatchObject({
+      cwd: runtime.folder,
+      zone: 0,
+      env: { OWN: "value", TZ: "UTC", NODE_ENV: "staging", ARC_ENV: "staging", ARC_APP_NAME: "rig app", AWS_LAMBDA_FUNCTION_NAME: "src/http/get-index", LAMBDA_TASK_ROOT: runtime.folder },
+    });
+    expect(JSON.stringify(seen)).not.toContain("ORCHESTRATOR_INSTANCE");
+  });
+
+  it("loads an ES module that awaits at its top, and TypeScript", async () => {
+    const awaiting = await rig.start({ files: { "index.mjs": "const word = await Promise.resolve('awaited'); export const handler = async () => ({ body: word });" } });
+    const typed = await rig.start({ files: { "index.ts": "export const handler = async (event: { rawPath: string }) => ({ body: event.rawPath as string });" } });
+    await Promise.all([awaiting.ready(), typed.ready()]);
+    expect(textOf(await awaiting.request())).toBe("awaited");
+    expect(textOf(await typed.request({ path: "/typed" }))).toBe("/typed");
+  });
+
+  it("says which export is missing, on its event subject and on stderr, and exits with 1", async () => {
+    const runtime = await rig.start({ files: index("exports.handle = () => 1; exports.other = 2;") });
+    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+    expect(runtime.events).toMatchObject([{ kind: "failed", code: "HANDLER_MISSING", message: 'index.js exports no handler; it exports "handle", "other".' }]);
+    expect(runtime.stderr()).toContain("HANDLER_MISSING");
+  });
+
+  it("says where a module throws while it loads, relative to its folder", async () => {
+    const runtime = await rig.start({ files: { "index.js": "require('./lib/broken.js')", "lib/broken.js": "\nthrow new TypeError('not today');" } });
+    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+    expect(runtime.events).toMatchObject([{ kind: "failed", code: "HANDLER_LOAD_FAILED", message: "TypeError: not today", stack: expect.stringContaining("lib/broken.js:2") as string }]);
+    expect(runtime.events.map((event) => (event.kind === "failed" ? event.stack : ""))[0]).not.toContain(runtime.folder);
+  });
+
+  it("says what a module's own beginnings rejected with, before anything was asked of it", async () => {
+    const runtime = await rig.start({ files: index("Promise.reject(new Error('no database')); exports.handler = () => 1;") });
+    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+    expect(runtime.events).toMatchObject([{ kind: "failed", code: "HANDLER_LOAD_FAILED", message: "Error: no database" }]);
+  });
+
+  it("does not start for a generation that it does not serve, and says so", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => 1"), manifest: { generation: "legacy" } });
+    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+    expect(runtime.events).toMatchObject([{ kind: "failed", message: 'This runtime does not serve the handler generation "legacy" yet.' }]);
+  });
+
+  it("names everything that is wrong with its manifest", async () => {
+    const runtime = await rig.start({ files: index(""), manifest: { timeoutMs: -1, folder: "relative" } });
+    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+    expect(runtime.stderr()).toContain('folder: should be an absolute path, got "relative"');
+    expect(runtime.stderr()).toContain("timeoutMs: should be a positive integer, got -1");
+  });
+});
+
+describe("answering", () => {
+  const many = `
+    exports.handler = (event, context, callback) => {
+      switch (event.rawPath) {
+        case "/callback": setTimeout(() => callback(null, { statusCode: 202, body: "called back" }), 5); return;
+        case "/callback-error": callback(new RangeError("called back")); return;
+        case "/twice": callback(null, "first"); callback(null, "second"); return;
+        case "/sync": return { body: "sync" };
+        case "/promise": return Promise.resolve({ body: "promised" });
+        case "/throw": throw new TypeError("thrown at once");
+        case "/reject": return Promise.reject(new Error("rejected"));
+        case "/odd": throw "a string";
+        case "/invalid": return { statusCode: "200" };
+        case "/head": return { body: "x".repeat(200000) };
+        case "/signal": return new Promise((resolve) => { context.signal.addEventListener("abort", () => { console.log("aborted:", context.signal.reason.name); resolve("late"); }); });
+        case "/remaining": return { ms: context.getRemainingTimeInMillis() };
+        case "/body": event.body = JSON.stringify({ a: 1 }); return { copied: { ...event }, json: JSON.parse(JSON.stringify(event)) };
+      }
+    };`;
+
+  it("takes every style of handler", async () => {
+    const runtime = await rig.start({ files: index(many) });
+    await runtime.ready();
+    expect(textOf(await runtime.request({ path: "/callback" }))).toBe("called back");
+    expect(textOf(await runtime.request({ path: "/sync" }))).toBe("sync");
+    expect(textOf(await runtime.request({ path: "/promise" }))).toBe("promised");
+    expect(textOf(await runtime.request({ path: "/twice" }))).toBe("first");
+    await until(() => runtime.lines.some((line) => line.level === "warn" && line.text.includes("answered more than once")), { timeoutMs: 5_000 });
+    const remaining = JSON.parse(textOf(await runtime.request({ path: "/remaining", timeoutMs: 5_000 }))) as { ms: number };
+    expect(remaining.ms).toBeGreaterThan(4_000);
+    expect(remaining.ms).toBeLessThanOrEqual(5_000);
+  });
+
+  it("lets an assigned body clear the base64 flag in every copy of the event", async () => {
+    const runtime = await rig.start({ files: index(many) });
+    await runtime.ready();
+    const answer = await runtime.request({ path: "/body", method: "POST", body: "original" });
+    expect(JSON.parse(textOf(answer))).toMatchObject({ copied: { body: '{"a":1}', isBase64Encoded: false }, json: { body: '{"a":1}', isBase64Encoded: false } });
+  });
+
+  it("fails a request whose handler throws, rejects or answers wrongly, says why, and serves the next", async () => {
+    const runtime = await rig.start({ files: index(many) });
+    await runtime.ready();
+    const failures = {
+      "/throw": { kind: "failed", code: "HANDLER_THREW", message: "TypeError: thrown at once", stack: expect.stringContaining("index.js:") as string },
+      "/reject": { kind: "failed", code: "HANDLER_THREW", message: "Error: rejected" },
+      "/callback-error": { kind: "failed", code: "HANDLER_THREW", message: "RangeError: called back" },
+      "/odd": { kind: "failed", code: "HANDLER_THREW", message: "a string" },
+      "/invalid": { kind: "failed", code: "HANDLER_ANSWER_INVALID", message: expect.stringContaining('statusCode should be an integer from 200 to 599, got the string "200"') as string },
+    };
+    for (const [path, failure] of Object.entries(failures)) expect((await runtime.request({ path, id: path })).header).toMatchObject(failure);
+    expect(textOf(await runtime.request({ path: "/sync" }))).toBe("sync");
+    await until(() => runtime.lines.filter((line) => line.level === "error").length === 5, { timeoutMs: 5_000 });
+    expect(runtime.lines.map((line) => line.requestId)).toEqual(Object.keys(failures));
+  });
+
+  it("aborts the signal at the deadline and drops what comes later, with one line that says so", async () => {
+    const runtime = await rig.start({ files: index(many) });
+    await runtime.ready();
+    const late = runtime.request({ path: "/signal", id: "late", timeoutMs: 150 });
+    const lateResult = late.then(() => "answered", () => "dropped");
+    await until(() => runtime.lines.length === 2, { timeoutMs: 5_000 });
+    expect(runtime.lines.map((line) => [line.level, line.requestId, line.text])).toEqual([
+      ["info", "late", "aborted: TimeoutError"],
+      ["warn", "late", "The handler answered after its deadline: the answer was dropped."],
+    ]);
+    expect((await runtime.ping()).requestCount).toBe(0);
+    expect(textOf(await runtime.request({ path: "/sync" }))).toBe("sync");
+    expect(await lateResult).toBe("dropped");
+  });
+
+  it("answers HEAD with the true length, no body and nothing held", async () => {
+    const runtime = await rig.start({ files: index(many) });
+    await runtime.ready();
+    const answer = await runtime.request({ path: "/head", method: "HEAD" });
+    expect(answer.header).toMatchObject({ kind: "whole", bodyBytes: 200_000 });
+    expect(answer.body).toHaveLength(0);
+  });
+
+  it("keeps the requests apart that it works on at once", async () => {
+    const code = "exports.handler = async (event) => { await new Promise((done) => setTimeout(done, Math.random() * 20)); console.log(event.rawPath); return { body: event.rawPath }; }";
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    const paths = Array.from({ length: 64 }, (_, number) => `/${number}`);
+    const answers = await Promise.all(paths.map((path) => runtime.request({ path, id: path })));
+    expect(answers.map(textOf)).toEqual(paths);
+    await until(() => runtime.lines.length === 64, { timeoutMs: 5_000 });
+    expect(runtime.lines.every((line) => line.text === line.requestId)).toBe(true);
+  });
+});
+
+describe("large answers", () => {
+  it("holds them back, serves any window of them, and forgets them when told", async () => {
+    const code = "exports.handler = async () => ({ isBase64Encoded: true, body: Buffer.alloc(1000000, 'abcdefg').toString('base64') })";
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    const { header, body } = await runtime.request();
+    if (header.kind !== "held") throw new Error(`expected it to be held, got ${header.kind}`);
+    expect(header.bodyBytes).toBe(1_000_000);
+    expect(body).toHaveLength(0);
+
+    const chunks: Uint8Array[] = [];
+    for (let offset = 0; offset < header.bodyBytes; offset += 3 * ANSWER_CHUNK_BYTES) {
+      const chunkCount = Math.min(3, Math.ceil((header.bodyBytes - offset) / ANSWER_CHUNK_BYTES));
+      chunks.push(...(await runtime.pull({ streamId: header.streamId, offset, chunkCount })).map((chunk) => chunk.body));
+    }
+    expect(Buffer.concat(chunks).equals(Buffer.alloc(1_000_000, "abcdefg"))).toBe(true);
+
+    runtime.signal("SIGTERM");
+    await until(() => runtime.events.some((event) => event.kind === "retiring"), { timeoutMs: 5_000 });
+    expect(await runtime.pull({ streamId: header.streamId, offset: 0, chunkCount: 1 })).toHaveLength(1);
+    // Only letting it go ends the instance: it stays for whoever still pulls.
+    void runtime.pull({ streamId: header.streamId, offset: 0, chunkCount: 0 }).catch(() => undefined);
+    expect(await runtime.exited()).toEqual({ code: 0, signal: null });
+  });
+
+  it("says gone for a stream that it does not hold", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => 1") });
+    await runtime.ready();
+    const [answer] = await runtime.pull({ streamId: "nothing", offset: 0, chunkCount: 1 });
+    expect(answer?.header).toEqual({ v: 1, kind: "gone" });
+  });
+});
+
+describe("ending", () => {
+  const uncaught = `
+    const { EventEmitter } = require("node:events");
+    exports.handler = async (event) => {
+      const never = new Promise(() => {});
+      if (event.rawPath === "/timer") { setTimeout(() => { throw new Error("from a timer"); }, 30); return never; }
+      if (event.rawPath === "/promise") { (async () => { await null; throw new Error("from a promise"); })(); return never; }
+      if (event.rawPath === "/emitter") { setImmediate(() => new EventEmitter().emit("error", new Error("from an emitter"))); return never; }
+      if (event.rawPath === "/slow") await new Promise((done) => setTimeout(done, 300));
+      return { body: "done" };
+    };`;
+
+  for (const source of ["timer", "promise", "emitter"])
+    it(`fails only the request whose ${source} threw outside of its handler, then retires`, async () => {
+      const runtime = await rig.start({ files: index(uncaught) });
+      await runtime.ready();
+      const slow = runtime.request({ path: "/slow" });
+      const failed = await runtime.request({ path: `/${source}`, id: "guilty" });
+      expect(failed.header).toMatchObject({ kind: "failed", code: "HANDLER_THREW", message: expect.stringMatching(new RegExp(`outside of its handler: Error: from an? ${source}`)) as string });
+      expect(textOf(await slow)).toBe("done");
+      expect(await runtime.exited()).toEqual({ code: 1, signal: null });
+      expect(runtime.events.at(-1)).toMatchObject({ kind: "retiring" });
+      expect(runtime.lines.filter((line) => line.requestId === "guilty")).toHaveLength(1);
+    });
+
+  it("loses nothing that was delivered when it is told to stop", async () => {
+    const code = "exports.handler = async (event) => { await new Promise((done) => setTimeout(done, 50)); return { body: event.rawPath }; }";
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    const requests = Array.from({ length: 32 }, (_, number) => runtime.request({ path: `/${number}` }));
+    await until(async () => (await runtime.ping()).requestCount === 32, { timeoutMs: 5_000 });
+    runtime.signal("SIGTERM");
+    const answers = await Promise.all(requests);
+    expect(answers.map(textOf)).toEqual(answers.map((_, number) => `/${number}`));
+    expect(await runtime.exited()).toEqual({ code: 0, signal: null });
+  });
+
+  it("writes what was printed before user code ends the process, and says how many requests that cost", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => { console.log('last words'); process.exit(3); }") });
+    await runtime.ready();
+    void runtime.request().catch(() => undefined);
+    expect(await runtime.exited()).toEqual({ code: 3, signal: null });
+    expect(runtime.lines.map((line) => line.text)).toEqual(["last words", "The function ended its process with exit code 3, 1 of its requests unanswered."]);
+  });
+
+  it("ends a process whose event loop is blocked, after its last lines, while pings are answered to the end", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => { console.log('before the loop'); for (;;); }"), manifest: { timeoutMs: 1_000 } });
+    await runtime.ready();
+    void runtime.request({ timeoutMs: 1_000 }).catch(() => undefined);
+    // The very first request blocks: the watchdog comes up beside it.
+    const pingTimeoutMs = 200;
+    await until(async () => (await runtime.ping(pingTimeoutMs).catch(() => null))?.requestCount === 1, { timeoutMs: 1_000 });
+    expect((await runtime.ping(pingTimeoutMs)).state).toBe("ready");
+    expect(await runtime.exited()).toEqual({ code: null, signal: "SIGKILL" });
+    expect(runtime.lines.map((line) => line.text)).toEqual(["before the loop", expect.stringMatching(/^The event loop was blocked for \d+ ms/) as string]);
+  });
+
+  // Needs root: only root may make a process number 1 of its own.
+  it.runIf(process.getuid?.() === 0)("ends a blocked process that is number 1 of its container, where the kernel ignores its own SIGKILL", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => { console.log(process.pid); for (;;); }"), manifest: { timeoutMs: 500 }, wrapper: ["unshare", "--pid", "--fork", "--kill-child"] });
+    await runtime.ready();
+    void runtime.request({ timeoutMs: 500 }).catch(() => undefined);
+    const { code, signal } = await runtime.exited();
+    expect(signal ?? code).not.toBe(0);
+    expect(runtime.lines.map((line) => line.text)).toEqual(["1", expect.stringContaining("The event loop was blocked") as string]);
+  });
+
+  it("spares a process that was frozen as a whole", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => 'alive'"), manifest: { timeoutMs: 500 } });
+    await runtime.ready();
+    await runtime.request({ timeoutMs: 500 });
+    const frozenMs = performance.now();
+    runtime.signal("SIGSTOP");
+    await until(() => performance.now() - frozenMs > 3_000, { timeoutMs: 10_000 });
+    runtime.signal("SIGCONT");
+    expect(textOf(await runtime.request())).toBe("alive");
+    const thawedMs = performance.now();
+    await until(() => performance.now() - thawedMs > 1_500, { timeoutMs: 10_000 });
+    expect(textOf(await runtime.request())).toBe("alive");
+  });
+
+  it("ends a process that uses more memory than it may", async () => {
+    const code = "const kept = []; exports.handler = async () => { setInterval(() => kept.push(Buffer.alloc(20_000_000, 1)), 20); return 'growing'; }";
+    const runtime = await rig.start({ files: index(code), manifest: { watchMemory: true, memoryBytesMax: 250_000_000 } });
+    await runtime.ready();
+    await runtime.request();
+    expect(await runtime.exited()).toEqual({ code: null, signal: "SIGKILL" });
+    expect(runtime.lines.at(-1)?.text).toMatch(/^The instance used \d+ MB of memory, more than the 250 MB it may/);
+  });
+});
+
+describe("places", () => {
+  it("serves after the broker was away", async () => {
+    const runtime = await rig.start({ files: index("exports.handler = () => 'still here'") });
+    await runtime.ready();
+    await rig.restartBroker();
+    await until(async () => (await runtime.ping().catch(() => null)) !== null, { timeoutMs: 10_000 });
+    expect(textOf(await runtime.request())).toBe("still here");
+  });
+
+  it("runs under Node's permission model with nothing but its own files", async () => {
+    const code = `const fs = require("node:fs"); const path = require("node:path");
+      exports.handler = () => {
+        const attempts = { tmp: () => fs.writeFileSync(path.join(process.env.OWN_TMP, "a"), "a"), passwd: () => fs.readFileSync("/etc/passwd"), spawn: () => require("node:child_process").execSync("id") };
+        return Object.fromEntries(Object.entries(attempts).map(([name, attempt]) => { try { attempt(); return [name, "done"]; } catch (error) { return [name, error.code]; } }));
+      };`;
+    const own = await mkdtemp(path.join(tmpdir(), "runtime-own-"));
+    const runtime = await rig.start({
+      files: index(code),
+      manifest: { timeoutMs: 1_000 },
+      variables: { OWN_TMP: own },
+      nodeArguments: ({ runtime, folder }) => ["--permission", "--allow-worker", `--allow-fs-read=${runtime}`, `--allow-fs-read=${folder}`, `--allow-fs-read=${own}`, `--allow-fs-write=${own}`],
+    });
+    await runtime.ready();
+    expect(JSON.parse(textOf(await runtime.request()))).toEqual({ tmp: "done", passwd: "ERR_ACCESS_DENIED", spawn: "ERR_ACCESS_DENIED" });
+    expect((await runtime.ping()).state).toBe("ready");
+    await rm(own, { recursive: true });
+  });
+
+  it("fills a compile cache without any network or manifest", async () => {
+    const home = await mkdtemp(path.join(tmpdir(), "runtime-warm-"));
+    const { writeFile } = await import("node:fs/promises");
+    for (const file of (await buildRuntimeBundle()).files) await writeFile(path.join(home, file.path), file.bytes);
+    await promisify(execFile)(process.execPath, [path.join(home, "main.js"), "--warm"], { env: { NODE_COMPILE_CACHE: path.join(home, "cache") } });
+    const cached = await readdir(path.join(home, "cache"), { recursive: true });
+    expect(cached.length).toBeGreaterThanOrEqual(3);
+    await rm(home, { recursive: true });
+  });
+});

@@ -37,6 +37,7 @@ interface ConnectionState {
 export function createFront(parts: FrontParts): Front {
   const { config, handler, log } = parts;
   const connections = new WeakMap<Duplex, ConnectionState>();
+  const refused = new WeakSet<Duplex>(); // The parser fails again with every packet that still comes.
   const servers = config.listen.map((address) => ({ address, server: createServer(serverOptions(config)) }));
   let isListening = false;
 
@@ -55,6 +56,8 @@ export function createFront(parts: FrontParts): Front {
     handler.handle(request, response, { peer: state.peer, expects });
   };
   const onClientError = (failure: Error & { code?: string; rawPacket?: Uint8Array }, socket: Duplex): void => {
+    if (refused.has(socket) && failure.code !== "ECONNRESET") return;
+    refused.add(socket);
     const isMidAnswer = mayHaveAnswered(connections.get(socket), failure);
     if (failure.code === "ECONNRESET" || !socket.writable || isMidAnswer) socket.destroy();
     else refuseOnSocket(socket, refusalOf(failure));

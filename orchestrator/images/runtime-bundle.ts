@@ -44,7 +44,8 @@ export async function buildRuntimeBundle(): Promise<RuntimeBundle> {
  * own signatures (nonce-signature.ts makes them with Node's), and TLS, which is loaded once someone asks for it.
  */
 const UNUSED = /\/nats\/lib\/(?:jetstream\/\w+|nats-base-client\/(?:service|serviceclient|bench|nkeys))\.js$/;
-const TLS_ON_DEMAND = "exports.TLSSocket = class {}; exports.connect = (...values) => process.getBuiltinModule('node:tls').connect(...values);";
+const TLS_ON_DEMAND =
+  "exports.TLSSocket = class {}; exports.connect = (...values) => process.getBuiltinModule('node:tls').connect(...values);";
 
 const leaveOut: Plugin = {
   name: "leave-out",

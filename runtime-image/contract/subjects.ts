@@ -22,7 +22,7 @@ export const answersTo = (receiverId: string): string => `o.*.${receiverId}.*`;
 export const EVERY_INBOUND = "i.>";
 export const EVERY_OUTBOUND = "o.>";
 
-/** In the account "platform". */
+/** In the account of an environment's gateways. */
 export const gatewayStatusSubject = (environment: string): string => `gateway.${environment}.status`;
 export const snapshotBucket = (environment: string): string => `snapshot_${environment}`;
 /** Which instance sent what arrived on an outbound subject. */

@@ -31,7 +31,8 @@ export async function connectBus(access: BrokerAccess, options: { name: string; 
     try {
       return createBus(await dial(access, options.name));
     } catch (cause) {
-      if (performance.now() + RECONNECT_DELAY_MS > deadlineMs) throw new Error(`the broker at ${access.url} could not be reached`, { cause });
+      if (performance.now() + RECONNECT_DELAY_MS > deadlineMs)
+        throw new Error(`the broker at ${access.url} could not be reached`, { cause });
       await new Promise((resolve) => setTimeout(resolve, RECONNECT_DELAY_MS));
     }
   }

@@ -8,7 +8,8 @@ type Fields = Record<string, unknown>;
 export function takeManifest(variables: Variables = process.env): InstanceManifest {
   const text = variables[INSTANCE_MANIFEST_VARIABLE];
   delete variables[INSTANCE_MANIFEST_VARIABLE];
-  if (text === undefined || text === "") throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should hold the instance's manifest, is not set`]);
+  if (text === undefined || text === "")
+    throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should hold the instance's manifest, is not set`]);
   const fields = parse(text);
   const problems = problemsOf(fields);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -54,7 +55,12 @@ function problemsOf(fields: Fields): string[] {
   };
   check("v", fields["v"] === 1, "1", fields["v"]);
   for (const name of ["instanceId", "appId", "appName", "functionName"]) check(name, isText(fields[name]), "a text", fields[name]);
-  check("instanceId", !isText(fields["instanceId"]) || /^[\w-]+$/.test(fields["instanceId"]), "one token of a subject", fields["instanceId"]);
+  check(
+    "instanceId",
+    !isText(fields["instanceId"]) || /^[\w-]+$/.test(fields["instanceId"]),
+    "one token of a subject",
+    fields["instanceId"],
+  );
   check("environment", isOneOf(ENVIRONMENTS, fields["environment"]), `one of ${ENVIRONMENTS.join(", ")}`, fields["environment"]);
   check("generation", isOneOf(GENERATIONS, fields["generation"]), `one of ${GENERATIONS.join(", ")}`, fields["generation"]);
   check("folder", isText(fields["folder"]) && fields["folder"].startsWith("/"), "an absolute path", fields["folder"]);

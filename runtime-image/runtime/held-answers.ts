@@ -85,4 +85,8 @@ export function createHeldAnswers(options: Options): HeldAnswers {
 }
 
 const isPlace = (header: PullHeader, bodyBytes: number): boolean =>
-  Number.isSafeInteger(header.offset) && header.offset >= 0 && header.offset <= bodyBytes && Number.isSafeInteger(header.chunkCount) && header.chunkCount > 0;
+  Number.isSafeInteger(header.offset) &&
+  header.offset >= 0 &&
+  header.offset <= bodyBytes &&
+  Number.isSafeInteger(header.chunkCount) &&
+  header.chunkCount > 0;

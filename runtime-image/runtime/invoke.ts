@@ -68,7 +68,10 @@ export function createInvoker(options: Options): Invoker {
     }
     if (!invocation.isLateNoted) {
       invocation.isLateNoted = true;
-      const text = invocation.state === "expired" ? "The handler answered after its deadline: the answer was dropped." : "The handler answered more than once: the first answer was sent.";
+      const text =
+        invocation.state === "expired"
+          ? "The handler answered after its deadline: the answer was dropped."
+          : "The handler answered more than once: the first answer was sent.";
       log.print("warn", text, invocation.header.id);
     }
     return false;
@@ -108,7 +111,8 @@ export function createInvoker(options: Options): Invoker {
     const isBodySent = invocation.header.method !== "HEAD" && status !== 204 && status !== 304;
     const bodyBytes = body.length;
     if (!isBodySent) answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "whole", status, headers, bodyBytes });
-    else if (bodyBytes <= ANSWER_INLINE_BYTES_MAX) answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "whole", status, headers, bodyBytes }, body);
+    else if (bodyBytes <= ANSWER_INLINE_BYTES_MAX)
+      answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "whole", status, headers, bodyBytes }, body);
     else answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "held", status, headers, bodyBytes, streamId: options.held.hold(body) });
   };
 

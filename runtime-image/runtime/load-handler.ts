@@ -53,7 +53,8 @@ async function load(file: string): Promise<unknown> {
   }
 }
 
-const isAsyncModule = (thrown: unknown): boolean => thrown instanceof Error && "code" in thrown && thrown.code === "ERR_REQUIRE_ASYNC_MODULE";
+const isAsyncModule = (thrown: unknown): boolean =>
+  thrown instanceof Error && "code" in thrown && thrown.code === "ERR_REQUIRE_ASYNC_MODULE";
 
 function fieldOf(holder: unknown, name: string): unknown {
   if ((typeof holder !== "object" && typeof holder !== "function") || holder === null) return undefined;
@@ -62,7 +63,7 @@ function fieldOf(holder: unknown, name: string): unknown {
 }
 
 function exportsOf(loaded: unknown): string {
-  if (typeof loaded === "function") return "a function; the contract asks for an export called \"handler\"";
+  if (typeof loaded === "function") return 'a function; the contract asks for an export called "handler"';
   if (typeof loaded !== "object" || loaded === null) return kindOf(loaded);
   const names = Object.keys(loaded);
   if (names.length === 0) return "nothing";
@@ -70,6 +71,7 @@ function exportsOf(loaded: unknown): string {
   return shown.join(", ") + (names.length > EXPORTS_NAMED_MAX ? ` and ${names.length - EXPORTS_NAMED_MAX} more` : "");
 }
 
-const kindOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : `a ${typeof value}`);
+const kindOf = (value: unknown): string =>
+  value === null ? "null" : Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : `a ${typeof value}`;
 
 const missing = (message: string): LoadFailure => ({ kind: "failed", code: "HANDLER_MISSING", message, stack: message });

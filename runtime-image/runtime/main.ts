@@ -68,7 +68,16 @@ async function serve(instance: Instance, parts: { bus: Bus; adapter: PayloadAdap
   // Half of the memory: bodies that slow clients leave waiting must not end the instance.
   const held = createHeldAnswers({ publish, bytesMax: manifest.memoryBytesMax / 2, nowMs: () => performance.now() });
   const facts = functionFacts(manifest);
-  const invoker = createInvoker({ handler: parts.handler, adapter: parts.adapter, facts, folder: manifest.folder, log, held, shared, publish });
+  const invoker = createInvoker({
+    handler: parts.handler,
+    adapter: parts.adapter,
+    facts,
+    folder: manifest.folder,
+    log,
+    held,
+    shared,
+    publish,
+  });
   const replyPrefix = `o.${manifest.instanceId}.`;
   const lifecycle = createLifecycle({ manifest, bus, invoker, held, shared, log, replyPrefix, exit: (code) => exit(instance, code) });
   instance.serving = { invoker, lifecycle };
@@ -107,7 +116,8 @@ function watchProcess(instance: Instance): void {
   process.on("exit", (code) => {
     const { serving, log } = instance;
     const lostCount = serving?.invoker.inFlightCount() ?? 0;
-    if (!instance.isExiting) log.print("error", `The function ended its process with exit code ${code}, ${lostCount} of its requests unanswered.`, null);
+    if (!instance.isExiting)
+      log.print("error", `The function ended its process with exit code ${code}, ${lostCount} of its requests unanswered.`, null);
     log.flushNow();
   });
 }
@@ -139,7 +149,12 @@ function start(): Promise<void> {
 }
 
 start().catch((thrown: unknown) => {
-  const text = thrown instanceof ConfigError ? thrown.problems.join("\n") : thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  const text =
+    thrown instanceof ConfigError
+      ? thrown.problems.join("\n")
+      : thrown instanceof Error
+        ? (thrown.stack ?? thrown.message)
+        : String(thrown);
   printAtOnce("error", `This instance could not start: ${text}`);
   printToStderr(`This instance could not start: ${text}`);
   process.exitCode = 1;

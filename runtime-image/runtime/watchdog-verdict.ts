@@ -18,7 +18,10 @@ export interface Watch {
   readonly tickMs: number; // Since when this count stands.
 }
 
-export type Verdict = { readonly kind: "fine" } | { readonly kind: "blocked"; readonly blockedMs: number } | { readonly kind: "memory"; readonly residentBytes: number };
+export type Verdict =
+  | { readonly kind: "fine" }
+  | { readonly kind: "blocked"; readonly blockedMs: number }
+  | { readonly kind: "memory"; readonly residentBytes: number };
 
 export const startWatch = (seen: Observation): Watch => ({ seenMs: seen.nowMs, tickCount: seen.tickCount, tickMs: seen.nowMs });
 
@@ -28,7 +31,8 @@ export function judge(watch: Watch, seen: Observation, rules: WatchdogRules): { 
   // After a freeze the main thread had no chance either: it gets the whole time afresh.
   const next = isAlive || wasFrozen ? startWatch(seen) : { ...watch, seenMs: seen.nowMs };
   const blockedMs = seen.nowMs - next.tickMs;
-  if (rules.memoryBytesMax !== null && seen.residentBytes > rules.memoryBytesMax) return { watch: next, verdict: { kind: "memory", residentBytes: seen.residentBytes } };
+  if (rules.memoryBytesMax !== null && seen.residentBytes > rules.memoryBytesMax)
+    return { watch: next, verdict: { kind: "memory", residentBytes: seen.residentBytes } };
   if (blockedMs >= rules.blockedAfterMs) return { watch: next, verdict: { kind: "blocked", blockedMs } };
   return { watch: next, verdict: { kind: "fine" } };
 }

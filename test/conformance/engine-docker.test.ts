@@ -3,6 +3,8 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 
+import { afterAll } from "vitest";
+
 import { parseDockerAddress } from "../../orchestrator/engines/docker-address.ts";
 import { createDockerEngine } from "../../orchestrator/engines/docker-engine.ts";
 import { LABELS, instanceContainerName } from "../../orchestrator/engines/docker-labels.ts";
@@ -34,6 +36,12 @@ function makeEngine(): Engine {
     },
   };
 }
+
+// Builds outlive an engine, but not these tests. One that another platform's container uses meanwhile stays, and is that platform's.
+afterAll(async () => {
+  const images = await docker("image", "ls", "--filter", `label=${LABELS.platform}=${platformId}`, "--format", "{{.Repository}}:{{.Tag}}");
+  for (const image of images.split("\n").filter((line) => line !== "")) await docker("image", "rm", image).catch(() => undefined);
+});
 
 engineBehaviour("docker", makeEngine, {
   exempt: {

@@ -1,4 +1,5 @@
 // A gateway process between real sockets and a real broker: routing, limits, dispatch and errors as a visitor sees them.
+import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -12,7 +13,11 @@ let base: string;
 beforeAll(async () => {
   world = await createWorld();
   base = `http://127.0.0.1:${world.port}`;
-  echo = await startInstance(world, "echo1", ({ header, body, respond }) => text(respond, JSON.stringify({ ...header, body: Buffer.from(body).toString("base64") })));
+  echo = await startInstance(
+    world,
+    "echo1",
+    ({ header, body, respond }) => text(respond, JSON.stringify({ ...header, body: body.length > 1_000 ? createHash("sha256").update(body).digest("hex") : Buffer.from(body).toString("base64") })),
+  );
 });
 
 afterAll(async () => {
@@ -106,11 +111,11 @@ describe("routing", () => {
     expect(continued).toContain('"body":"b2s="');
   });
 
-  it("carries a body of 6 MB", async () => {
-    const bytes = Buffer.alloc(6_000_000, 7);
-    await echoed("/api/submit", { method: "POST", body: bytes }).catch(() => null); // The second link comes up with the first large body.
-    const { body } = await echoed("/files/big", { method: "PUT", body: bytes.subarray(0, 300_000) });
-    expect(Buffer.from(body, "base64").equals(bytes.subarray(0, 300_000))).toBe(true);
+  it("carries bodies of 6 MB, over the first link and then over the second", async () => {
+    for (let round = 0; round < 3; round++) {
+      const bytes = randomBytes(6_000_000);
+      expect((await echoed("/api/submit", { method: "POST", body: bytes })).body).toBe(createHash("sha256").update(bytes).digest("hex"));
+    }
   });
 
   it("answers HEAD with the length and without the body", async () => {

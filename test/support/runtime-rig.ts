@@ -11,11 +11,25 @@ import { connect, jwtAuthenticator, type NatsConnection } from "nats";
 import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts";
 import { createBrokerSigner, type BrokerSigner, type Credentials } from "../../orchestrator/nats/accounts.ts";
 import { deriveBrokerKeys } from "../../orchestrator/nats/keys.ts";
-import { decodeEnvelope, encodeEnvelope, type AnswerHeader, type PullHeader, type RequestHeader } from "../../runtime-image/contract/envelope.ts";
+import {
+  decodeEnvelope,
+  encodeEnvelope,
+  type AnswerHeader,
+  type PullHeader,
+  type RequestHeader,
+} from "../../runtime-image/contract/envelope.ts";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 import { decodePrintedLine, type PrintedLine } from "../../runtime-image/contract/log-line.ts";
-import { answersTo, answerSubject, eventSubject, pingSubject, pullSubject, requestSubject, senderOf } from "../../runtime-image/contract/subjects.ts";
+import {
+  answersTo,
+  answerSubject,
+  eventSubject,
+  pingSubject,
+  pullSubject,
+  requestSubject,
+  senderOf,
+} from "../../runtime-image/contract/subjects.ts";
 import { natsServerPath } from "./nats-binary.ts";
 import { until } from "./until.ts";
 
@@ -83,7 +97,12 @@ export async function startRig(): Promise<Rig> {
       const manifest = manifestOf({ instanceId, folder, broker: { url: broker.url, ...credentials }, ...options.manifest });
       const places = { runtime, folder, tmp };
       const events = mailbox.eventsOf(instanceId);
-      const command = [...(options.wrapper ?? []), process.execPath, ...(options.nodeArguments?.(places) ?? []), path.join(runtime, "main.js")];
+      const command = [
+        ...(options.wrapper ?? []),
+        process.execPath,
+        ...(options.nodeArguments?.(places) ?? []),
+        path.join(runtime, "main.js"),
+      ];
       const child = spawn(command[0] ?? "", command.slice(1), {
         env: { PATH: process.env["PATH"] ?? "", ...options.variables, [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) },
         stdio: ["ignore", "pipe", "pipe"],
@@ -95,7 +114,14 @@ export async function startRig(): Promise<Rig> {
       const { port } = new URL(broker.url);
       await stopChild(broker.child);
       broker = await startBroker(home, signer, Number(port));
-      await until(() => gateway.flush().then(() => true, () => false), { timeoutMs: 10_000, what: "the gateway reconnects" });
+      await until(
+        () =>
+          gateway.flush().then(
+            () => true,
+            () => false,
+          ),
+        { timeoutMs: 10_000, what: "the gateway reconnects" },
+      );
     },
     async stop() {
       for (const child of running) await stopChild(child);
@@ -121,7 +147,7 @@ function openMailbox(connection: NatsConnection): Mailbox {
   connection.subscribe(eventSubject("*"), {
     callback: (_error, message) => {
       // An event's shape is what these tests look at.
-      events.get(senderOf(message.subject))?.push(message.json() as InstanceEvent);
+      events.get(senderOf(message.subject))?.push(message.json<InstanceEvent>());
     },
   });
   connection.subscribe(answersTo(RECEIVER_ID), { callback: (_error, message) => waiting.get(message.subject)?.(message.data) });
@@ -165,7 +191,12 @@ function follow(child: Child, options: FollowOptions): RunningRuntime {
     stderr += bytes.toString();
   });
 
-  const ask = async (subject: string, bytes: Uint8Array, isLast: (bytes: Uint8Array, count: number) => boolean, timeoutMs: number): Promise<Uint8Array[]> => {
+  const ask = async (
+    subject: string,
+    bytes: Uint8Array,
+    isLast: (bytes: Uint8Array, count: number) => boolean,
+    timeoutMs: number,
+  ): Promise<Uint8Array[]> => {
     const received: Uint8Array[] = [];
     let isDone = false;
     const box = mailbox.open(instanceId, (answer) => {
@@ -174,7 +205,10 @@ function follow(child: Child, options: FollowOptions): RunningRuntime {
     });
     mailbox.connection.publish(subject, bytes, { reply: box.subject });
     try {
-      await until(() => isDone, { timeoutMs, what: `an answer on ${subject}; stderr: ${stderr}; lines: ${lines.map((line) => line.text).join("|")}` });
+      await until(() => isDone, {
+        timeoutMs,
+        what: `an answer on ${subject}; stderr: ${stderr}; lines: ${lines.map((line) => line.text).join("|")}`,
+      });
     } finally {
       box.close();
     }
@@ -202,7 +236,8 @@ function follow(child: Child, options: FollowOptions): RunningRuntime {
       return decodeEnvelope<AnswerHeader>(bytes ?? new Uint8Array());
     },
     async pull(header) {
-      const isLast = (bytes: Uint8Array, count: number) => decodeEnvelope<AnswerHeader>(bytes).header.kind === "gone" || count === header.chunkCount;
+      const isLast = (bytes: Uint8Array, count: number) =>
+        decodeEnvelope<AnswerHeader>(bytes).header.kind === "gone" || count === header.chunkCount;
       const received = await ask(pullSubject(instanceId), encodeEnvelope({ v: 1, ...header }), isLast, ANSWER_TIMEOUT_MS);
       return received.map((bytes) => decodeEnvelope<AnswerHeader>(bytes));
     },
@@ -281,7 +316,10 @@ async function startBroker(home: string, signer: BrokerSigner, port: number): Pr
   child.stderr.on("data", (bytes: Buffer) => {
     printed += bytes.toString();
   });
-  await until(() => /Listening for client connections on \S+:\d+[\s\S]*Server is ready/.test(printed), { timeoutMs: 10_000, what: `the broker listens: ${printed}` });
+  await until(() => /Listening for client connections on \S+:\d+[\s\S]*Server is ready/.test(printed), {
+    timeoutMs: 10_000,
+    what: `the broker listens: ${printed}`,
+  });
   const found = /Listening for client connections on \S+:(\d+)/.exec(printed)?.[1] ?? "";
   return { url: `nats://127.0.0.1:${found}`, child };
 }

@@ -7,7 +7,17 @@ const EXCERPT_LENGTH_MAX = 60;
 const NO_BYTES = new Uint8Array(0);
 
 // RFC 9110 7.6.1: these belong to one connection; content-length and date are the gateway's to compute.
-const DROPPED = new Set(["connection", "proxy-connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "content-length", "date"]);
+const DROPPED = new Set([
+  "connection",
+  "proxy-connection",
+  "keep-alive",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "content-length",
+  "date",
+]);
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/; // RFC 9110 5.6.2: a token.
 // What an HTTP/1 header cannot carry: control characters, line ends among them, and anything beyond Latin-1.
 // eslint-disable-next-line no-control-regex -- Control characters are what is looked for.
@@ -31,7 +41,8 @@ function addHeader(target: string[], name: string, value: unknown, field: string
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
     throw invalid(`${field}["${name}"]`, "a string, a number, a boolean or an array of them", describe(value));
   const text = String(value);
-  if (UNSENDABLE.test(text)) throw invalid(`${field}["${name}"]`, "free of line ends, control characters and characters beyond Latin-1", excerpt(text));
+  if (UNSENDABLE.test(text))
+    throw invalid(`${field}["${name}"]`, "free of line ends, control characters and characters beyond Latin-1", excerpt(text));
   target.push(name, text);
 }
 
@@ -114,4 +125,5 @@ function hintFor(body: unknown): string {
   return "JSON.stringify() makes a string of it";
 }
 
-const excerpt = (text: string): string => JSON.stringify(text.length <= EXCERPT_LENGTH_MAX ? text : `${text.slice(0, EXCERPT_LENGTH_MAX)}…`);
+const excerpt = (text: string): string =>
+  JSON.stringify(text.length <= EXCERPT_LENGTH_MAX ? text : `${text.slice(0, EXCERPT_LENGTH_MAX)}…`);

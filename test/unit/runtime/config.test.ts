@@ -19,7 +19,8 @@ const MANIFEST: InstanceManifest = {
   broker: { url: "nats://10.0.0.1:4222", jwt: "secret-jwt", seed: "secret-seed" },
 };
 
-const take = (manifest: unknown) => takeManifest({ [INSTANCE_MANIFEST_VARIABLE]: typeof manifest === "string" ? manifest : JSON.stringify(manifest) });
+const take = (manifest: unknown) =>
+  takeManifest({ [INSTANCE_MANIFEST_VARIABLE]: typeof manifest === "string" ? manifest : JSON.stringify(manifest) });
 
 function problemsOf(manifest: unknown): readonly string[] {
   try {
@@ -39,12 +40,32 @@ describe("takeManifest", () => {
   });
 
   it("reports every problem at once, and no secret", () => {
-    const problems = problemsOf({ ...MANIFEST, v: 2, instanceId: "a.b", generation: "newest", folder: "here", timeoutMs: 0, broker: { url: 7, jwt: "secret-jwt" } });
-    expect(problems.map((problem) => problem.split(":")[0])).toEqual(["v", "instanceId", "generation", "folder", "timeoutMs", "broker.url", "broker.seed"]);
+    const problems = problemsOf({
+      ...MANIFEST,
+      v: 2,
+      instanceId: "a.b",
+      generation: "newest",
+      folder: "here",
+      timeoutMs: 0,
+      broker: { url: 7, jwt: "secret-jwt" },
+    });
+    expect(problems.map((problem) => problem.split(":")[0])).toEqual([
+      "v",
+      "instanceId",
+      "generation",
+      "folder",
+      "timeoutMs",
+      "broker.url",
+      "broker.seed",
+    ]);
     expect(problems.join()).not.toContain("secret");
   });
 
-  it.each([["no JSON", "{"], ["no object", "[]"], ["nothing", ""]])("refuses %s", (_name, text) => {
+  it.each([
+    ["no JSON", "{"],
+    ["no object", "[]"],
+    ["nothing", ""],
+  ])("refuses %s", (_name, text) => {
     expect(problemsOf(text)).toHaveLength(1);
   });
 });

@@ -82,8 +82,16 @@ describe("the request object", () => {
   });
 
   it("takes __proto__ for a name like any other", () => {
-    const event = eventOf({ query: "__proto__=1&__proto__=2", headers: ["__proto__", "a", "__proto__", "b"], params: JSON.parse('{"__proto__":"c"}') as Record<string, string> });
-    for (const [values, expected] of [[event.queryStringParameters, "1,2"], [event.headers, "a, b"], [event.pathParameters, "c"]] as const) {
+    const event = eventOf({
+      query: "__proto__=1&__proto__=2",
+      headers: ["__proto__", "a", "__proto__", "b"],
+      params: JSON.parse('{"__proto__":"c"}') as Record<string, string>,
+    });
+    for (const [values, expected] of [
+      [event.queryStringParameters, "1,2"],
+      [event.headers, "a, b"],
+      [event.pathParameters, "c"],
+    ] as const) {
       expect(Object.getPrototypeOf(values)).toBe(Object.prototype);
       expect(Object.getOwnPropertyDescriptor(values, "__proto__")?.value).toBe(expected);
     }
@@ -130,13 +138,15 @@ describe("the body", () => {
   it("is an own enumerable property that survives JSON, spread and Object.assign", () => {
     const event = eventOf({}, "hello");
     expect(Object.keys(event)).toContain("body");
-    for (const copy of [JSON.parse(JSON.stringify(event)) as unknown, { ...event }, Object.assign({}, event)]) expect(copy).toMatchObject({ body: "aGVsbG8=", isBase64Encoded: true });
+    for (const copy of [JSON.parse(JSON.stringify(event)) as unknown, { ...event }, Object.assign({}, event)])
+      expect(copy).toMatchObject({ body: "aGVsbG8=", isBase64Encoded: true });
   });
 
   it("clears the flag when it is assigned, as the contract's GraphQL example needs", () => {
     const event = eventOf({}, "hello");
     event.body = '{"query":"{hello}"}';
-    for (const copy of [event, JSON.parse(JSON.stringify(event)) as unknown, { ...event }, Object.assign({}, event)]) expect(copy).toMatchObject({ body: '{"query":"{hello}"}', isBase64Encoded: false });
+    for (const copy of [event, JSON.parse(JSON.stringify(event)) as unknown, { ...event }, Object.assign({}, event)])
+      expect(copy).toMatchObject({ body: '{"query":"{hello}"}', isBase64Encoded: false });
   });
 
   it("carries any bytes", () => {

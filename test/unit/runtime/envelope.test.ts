@@ -8,7 +8,13 @@ describe("the envelope", () => {
     const headers = fc.array(fc.string({ unit: "binary" }));
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 599 }), headers, fc.uint8Array({ maxLength: 3_000 }), (status, flat, body) => {
-        const header: AnswerHeader = { v: 1, kind: "whole", status, headers: flat.map((text) => text.toWellFormed()), bodyBytes: body.length };
+        const header: AnswerHeader = {
+          v: 1,
+          kind: "whole",
+          status,
+          headers: flat.map((text) => text.toWellFormed()),
+          bodyBytes: body.length,
+        };
         const decoded = decodeEnvelope<AnswerHeader>(encodeEnvelope(header, body));
         expect(decoded.header).toEqual(header);
         expect(Buffer.from(decoded.body).equals(body)).toBe(true);

@@ -12,7 +12,11 @@ let nowMs: number;
 beforeEach(() => {
   sent = [];
   nowMs = 0;
-  held = createHeldAnswers({ publish: (subject, bytes) => sent.push({ subject, ...decodeEnvelope<AnswerHeader>(bytes) }), bytesMax: BODY.length * 2, nowMs: () => nowMs });
+  held = createHeldAnswers({
+    publish: (subject, bytes) => sent.push({ subject, ...decodeEnvelope<AnswerHeader>(bytes) }),
+    bytesMax: BODY.length * 2,
+    nowMs: () => nowMs,
+  });
 });
 
 const pull = (streamId: string, offset: number, chunkCount: number) => held.pull({ v: 1, streamId, offset, chunkCount }, "o.i.r.1");

@@ -29,14 +29,21 @@ describe("loadHandler", () => {
     ["an ES module by its package", { "index.js": "export function handler() { return 'ok' }", "package.json": '{"type":"module"}' }],
     ["an ES module's default object", { "index.mjs": "export default { handler: () => 'ok' }" }],
     ["TypeScript", { "index.ts": "export const handler = (): string => 'ok'" }],
-    ["its own modules", { "index.js": "exports.handler = require('own').handler", "node_modules/own/index.js": "exports.handler = () => 'ok'" }],
+    [
+      "its own modules",
+      { "index.js": "exports.handler = require('own').handler", "node_modules/own/index.js": "exports.handler = () => 'ok'" },
+    ],
   ])("takes the handler of %s", async (_name, files) => {
     const loaded = await load(files);
     expect(loaded.kind === "loaded" ? loaded.handler({}, {}, () => undefined) : loaded).toBe("ok");
   });
 
   it("says which files it looked for", async () => {
-    expect(await load({ "main.js": "" })).toMatchObject({ kind: "failed", code: "HANDLER_MISSING", message: "The folder has none of index.mjs, index.cjs, index.js, index.ts." });
+    expect(await load({ "main.js": "" })).toMatchObject({
+      kind: "failed",
+      code: "HANDLER_MISSING",
+      message: "The folder has none of index.mjs, index.cjs, index.js, index.ts.",
+    });
   });
 
   it.each([
@@ -61,6 +68,10 @@ describe("findHandler", () => {
     [null, "index.js exports no handler; it exports null."],
     [Object.fromEntries(Array.from({ length: 12 }, (_, number) => [`e${number}`, 1])), "and 2 more"],
   ])("explains %o", (loaded, message) => {
-    expect(findHandler(loaded, "index.js")).toMatchObject({ kind: "failed", code: "HANDLER_MISSING", message: expect.stringContaining(message) as string });
+    expect(findHandler(loaded, "index.js")).toMatchObject({
+      kind: "failed",
+      code: "HANDLER_MISSING",
+      message: expect.stringContaining(message) as string,
+    });
   });
 });

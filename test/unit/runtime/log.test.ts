@@ -18,7 +18,12 @@ function collect(capacityOf: () => number = () => Number.MAX_SAFE_INTEGER) {
       return taken;
     },
   });
-  const texts = () => writes.join("").split("\n").filter((text) => text !== "").map((text) => decodePrintedLine(text)?.text);
+  const texts = () =>
+    writes
+      .join("")
+      .split("\n")
+      .filter((text) => text !== "")
+      .map((text) => decodePrintedLine(text)?.text);
   return { log, shared, writes, texts };
 }
 

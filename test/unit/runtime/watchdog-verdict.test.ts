@@ -25,7 +25,13 @@ describe("the watchdog", () => {
   });
 
   it("gives a process that was frozen as a whole all of its time afresh", () => {
-    expect(play([at(0, 7), at(900, 7), at(60_000, 7), at(60_900, 7), at(61_800, 7), at(62_100, 7)])).toEqual(["fine", "fine", "fine", "fine", "blocked"]);
+    expect(play([at(0, 7), at(900, 7), at(60_000, 7), at(60_900, 7), at(61_800, 7), at(62_100, 7)])).toEqual([
+      "fine",
+      "fine",
+      "fine",
+      "fine",
+      "blocked",
+    ]);
   });
 
   it("ends a process above its memory, and only where it watches that", () => {

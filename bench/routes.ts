@@ -48,6 +48,7 @@ export async function measureRoutes(engine: EngineKind, options: { isQuick: bool
   const platform = await startPlatform({ engine, app: BENCH_APP, isWatching: false, stack, signal });
   const bus = await openBus(platform, stack);
   const served = await servedSnapshot(bus);
+  await runLoad(platform.url, { method: "GET", path: "/", bodyBytes: 0, connectionCount: 32, durationS: 3 }, signal); // Warm before the first round.
   const rounds = new Map<number, { requestsPerS: number; cpuUs: number }[]>();
   for (let round = 1; round <= (options.isQuick ? 1 : ROUND_COUNT); round += 1)
     for (const routeCount of ROUTE_COUNTS) {

@@ -15,7 +15,7 @@ export interface Home {
 
 export async function openHome(path: string): Promise<Home> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await mkdir(path, { recursive: true, mode: 0o711 }); // Instances that run as other users pass through it; what is private inside has modes of its own.
     // State is no source: an app in a repository should not ask its owner to say so.
     await writeFile(join(path, ".gitignore"), "*\n", { flag: "wx" }).catch(unlessThere);
   } catch (cause) {

@@ -1,11 +1,14 @@
 // What the orchestrator prints: text for people, or one JSON object per line; the only file here that writes to the console.
 import { ERRORS, PlatformError } from "../runtime-image/contract/errors.ts";
+import type { LogEntry } from "./logs/log-store.ts";
 
 export interface Output {
   /** One step done or begun. */
   step(text: string): void;
   warn(text: string): void;
   error(error: unknown): void;
+  /** A line that a function printed. */
+  printed(entry: LogEntry): void;
   /** A block of lines for people, and the same facts for programs. */
   facts(event: string, lines: readonly string[], value: object): void;
 }
@@ -26,6 +29,7 @@ function textOutput(isColored: boolean): Output {
     step: (text) => write(`${paint(2, "·")} ${text}`),
     warn: (text) => write(`${paint(33, "!")} ${text}`),
     error: (error) => process.stderr.write(`${errorLines(error).map((line, index) => (index === 0 ? paint(31, line) : line)).join("\n")}\n`),
+    printed: (entry) => write(`${paint(entry.level === "error" ? 31 : 36, `${entry.environment} ${entry.functionName}`)} ${entry.text}`),
     facts: (_event, lines) => write(lines.join("\n")),
   };
 }
@@ -36,6 +40,7 @@ function jsonOutput(): Output {
     step: (text) => write({ event: "step", text }),
     warn: (text) => write({ event: "warning", text }),
     error: (error) => write({ event: "error", ...errorFacts(error) }),
+    printed: (entry) => write({ event: "printed", ...entry }),
     facts: (event, _lines, value) => write({ event, ...value }),
   };
 }

@@ -71,6 +71,7 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
 
   const logs = createLogStore(join(home.path, "logs"));
   parts.defer(() => logs.flush());
+  logs.follow({}, (entry) => output.printed(entry));
   const fleet = createFleet({
     engine,
     clock: systemClock,
@@ -117,10 +118,10 @@ async function assertPorts(settings: UpSettings, home: Home): Promise<void> {
     { port: settings.productionPort, name: "production", flag: "--production-port", isOurs: (await runningGateway(folder, "production")) !== null },
   ];
   const outcomes = await Promise.allSettled(checks.filter((check) => !check.isOurs).map(async (check) => assertPortFree(check.port, check)));
-  const taken = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-  if (taken.length === 1) throw taken[0];
+  const taken = outcomes.filter((outcome) => outcome.status === "rejected");
+  if (taken.length === 1) throw taken[0]?.reason;
   if (taken.length > 1) {
-    const details = taken.flatMap((error) => (error instanceof PlatformError ? [`${error.detail.detail} ${error.detail.remedy}`] : []));
+    const details = taken.flatMap(({ reason }) => (reason instanceof PlatformError ? [`${reason.detail.detail} ${reason.detail.remedy}`] : []));
     throw new PlatformError("PORT_IN_USE", { detail: `${taken.length} ports are taken.`, problems: details });
   }
 }

@@ -42,7 +42,7 @@ const APP_NAME = /^[a-z][a-z0-9-]{0,62}$/;
 
 function readAppName(value: unknown, fallbackName: string, problems: string[]): string {
   if (value === undefined) return fallbackName;
-  const name = Array.isArray(value) ? value[0] : value;
+  const name: unknown = Array.isArray(value) ? value[0] : value;
   if (typeof name === "string" && APP_NAME.test(name)) return name;
   problems.push(`@app: should be one name of lower-case letters, digits and dashes that begins with a letter, got ${show(value)}`);
   return fallbackName;
@@ -99,7 +99,7 @@ function readRoutes(value: unknown, problems: string[]): ManifestRoute[] {
 function routeParts(item: unknown): { method: unknown; path: unknown; source: unknown } | null {
   if (Array.isArray(item)) return item.length === 2 ? { method: item[0], path: item[1], source: null } : null;
   if (typeof item !== "object" || item === null) return null;
-  const entries = Object.entries(item);
+  const entries: [string, unknown][] = Object.entries(item);
   const [first] = entries;
   if (first === undefined || entries.length !== 1) return null;
   const [key, value] = first;

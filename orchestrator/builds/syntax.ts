@@ -26,5 +26,5 @@ async function problemsOf(functionName: string, file: BuildFile): Promise<string
 
 function messagesOf(cause: unknown): readonly Message[] | null {
   if (!(cause instanceof Error) || !("errors" in cause) || !Array.isArray(cause.errors)) return null;
-  return cause.errors;
+  return cause.errors as Message[]; // That is how esbuild reports a source that it cannot read.
 }

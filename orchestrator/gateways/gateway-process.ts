@@ -122,7 +122,8 @@ async function launch(parts: GatewayParts, configHash: string): Promise<Identity
   const files = filesOf(parts);
   return startDetached({
     command: process.execPath,
-    args: ["--disable-warning=ExperimentalWarning", parts.mainFile, files.config],
+    // Without its debugger: on the engine "process" a function may run as the same user, and could switch it on by a signal.
+    args: ["--disable-sigusr1", "--disable-warning=ExperimentalWarning", parts.mainFile, files.config],
     env: { NODE_ENV: "production" },
     cwd: parts.folder,
     logFile: files.log,

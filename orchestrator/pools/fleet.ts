@@ -1,5 +1,6 @@
 // Keeps every wanted pool at its size: carries out what the pool plan says, hears what becomes of the instances, tells who is ready.
 import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
 import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import { INSTANCE_CPU_COUNT_MAX, INSTANCE_PID_COUNT_MAX, INSTANCE_TMP_BYTES_MAX, STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
@@ -50,6 +51,9 @@ export interface FleetReport {
   readonly text: string;
 }
 
+const PING_INTERVAL_MS = 500;
+const ADOPT_PING_COUNT_MAX = 6; // Three seconds: clients look for a lost broker several times a second.
+
 export function createFleet(parts: FleetParts): Fleet {
   return new RunningFleet(parts);
 }
@@ -81,7 +85,7 @@ class RunningFleet implements Fleet {
 
   async #adoptOne(observed: ObservedInstance): Promise<void> {
     const { instanceId, appId, environment, functionName } = observed;
-    const pong = observed.state === "running" ? await this.#parts.broker.ping(observed) : null;
+    const pong = observed.state === "running" ? await this.#firstPong(observed) : null;
     if (pong === null || pong.state === "retiring") {
       await this.#parts.engine.stop(instanceId, { graceMs: pong === null ? 0 : STOP_GRACE_MS });
       return;
@@ -99,6 +103,16 @@ class RunningFleet implements Fleet {
     this.#instances.set(instanceId, instance);
     await this.#hear(observed);
     this.#follow(instance);
+  }
+
+  /** An instance may need a moment to find a broker that was started anew. */
+  async #firstPong(observed: ObservedInstance): Promise<Pong | null> {
+    for (let attempt = 1; attempt <= ADOPT_PING_COUNT_MAX; attempt += 1) {
+      const pong = await this.#parts.broker.ping(observed).catch(() => null);
+      if (pong !== null) return pong;
+      await delay(PING_INTERVAL_MS);
+    }
+    return null;
   }
 
   want(target: FleetTarget, pools: readonly PoolSpec[]): void {
@@ -219,11 +233,22 @@ class RunningFleet implements Fleet {
         limits: { memoryBytesMax, cpuCountMax: INSTANCE_CPU_COUNT_MAX, pidCountMax: INSTANCE_PID_COUNT_MAX, tmpBytesMax: INSTANCE_TMP_BYTES_MAX },
       });
       this.#follow(instance);
+      await this.#watchStart(instance);
     };
     begin().catch((cause: unknown) => {
       this.#failed(instance, "ENGINE_FAILED", cause instanceof Error ? cause.message : String(cause));
       this.#stop(instance, 0);
     });
+  }
+
+  /** An event that was sent while the broker was away never arrives, so who is said to be starting is asked now and then. */
+  async #watchStart({ instanceId, appId, environment }: PoolInstance): Promise<void> {
+    const isStarting = (): boolean => this.#instances.get(instanceId)?.state === "starting" && !this.#over.signal.aborted;
+    while (isStarting()) {
+      await delay(PING_INTERVAL_MS);
+      const pong = isStarting() ? await this.#parts.broker.ping({ appId, environment, instanceId }).catch(() => null) : null;
+      if (pong?.state === "ready") this.#happened({ kind: "ready", instanceId, loadMs: 0 });
+    }
   }
 
   #stop(instance: PoolInstance, graceMs: number): void {

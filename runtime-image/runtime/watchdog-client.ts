@@ -5,7 +5,7 @@ import type { BrokerAccess, InstanceManifest } from "../contract/instance-manife
 import { WATCHDOG_GRACE_MS } from "../contract/limits.ts";
 import type { SharedState } from "./shared-state.ts";
 
-const HEAP_MB_MAX = 24; // It holds a connection and a few numbers; measured use is below 6 MB.
+const HEAP_MB_MAX = 24; // It holds one connection and a few numbers; a small heap is collected early.
 
 export interface WatchdogOrders {
   readonly instanceId: string;

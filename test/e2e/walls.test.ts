@@ -161,8 +161,9 @@ describe("a function in a container", () => {
   it("runs with every option closed", async () => {
     const [name = ""] = await containersOf(platform.home);
     const { stdout } = await run("docker", ["inspect", name]);
-    const [inspected]: unknown[] = JSON.parse(stdout);
-    expect(inspected).toMatchObject({
+    const inspected: unknown = JSON.parse(stdout);
+    expect(inspected).toMatchObject([
+      {
       Config: { User: "10001:10001", Labels: { "orchestrator.home": platform.home } },
       HostConfig: {
         Privileged: false,
@@ -183,6 +184,7 @@ describe("a function in a container", () => {
         RestartPolicy: { Name: expect.stringMatching(/^(no)?$/) as unknown },
       },
       Mounts: [],
-    });
+      },
+    ]);
   });
 });

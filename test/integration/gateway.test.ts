@@ -188,6 +188,12 @@ describe("what is no proper request", () => {
     expect(await raw("GET http://Elsewhere.test:80/shop/1?q HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).toContain('"path":"/shop/1"');
   });
 
+  it("answers pipelined requests in their order", async () => {
+    const one = (name: string, more = ""): string => `GET /shop/${name} HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+    const answer = await raw(one("first") + one("second") + one("third", "connection: close\r\n"));
+    expect([...answer.matchAll(/"path":"\/shop\/(\w+)"/g)].map(([, name]) => name)).toEqual(["first", "second", "third"]);
+  });
+
   it("ignores an upgrade", async () => {
     expect(await raw("GET /shop/1 HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
   });
@@ -248,10 +254,10 @@ describe("snapshots", () => {
   it("flips between releases under load without one failure", async () => {
     const instances = await Promise.all(["flip1", "flip2"].map((id) => startInstance(world, id, ({ respond }) => text(respond, id))));
     await world.put({ deployment: live(world, routes([["GET", "/"]], ["flip1"])) });
-    let isOver = false;
+    const load = { isOver: false };
     const statuses = new Map<number, number>();
     const client = async (): Promise<void> => {
-      while (!isOver) {
+      while (!load.isOver) {
         const answer = await fetch(base);
         await answer.text();
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
@@ -259,7 +265,7 @@ describe("snapshots", () => {
     };
     const clients = Array.from({ length: 8 }, client);
     for (let round = 0; round < 20; round++) await world.put({ deployment: live(world, routes([["GET", "/"]], [round % 2 === 0 ? "flip2" : "flip1"])) });
-    isOver = true;
+    load.isOver = true;
     await Promise.all(clients);
     expect([...statuses.keys()]).toEqual([200]);
     expect(statuses.get(200)).toBeGreaterThan(100);

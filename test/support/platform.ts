@@ -26,8 +26,8 @@ export async function runCommand(args: readonly string[], options: { readonly en
   const texts = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (part: string) => (texts.stdout += part));
   child.stderr.setEncoding("utf8").on("data", (part: string) => (texts.stderr += part));
-  const [exitCode]: (number | null)[] = await once(child, "close");
-  return { exitCode: exitCode ?? null, ...texts };
+  await once(child, "close");
+  return { exitCode: child.exitCode, ...texts };
 }
 
 export interface RunningPlatform {

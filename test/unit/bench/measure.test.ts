@@ -54,7 +54,7 @@ describe("CPU time of a row", () => {
   ];
 
   it("belongs to the roots and to everything below them, whatever their order", () => {
-    expect([...treesOf(facts, [10])].toSorted()).toEqual([10, 20, 30]);
+    expect(treesOf(facts, [10])).toEqual(new Set([10, 20, 30]));
   });
 
   it("is what was added between two looks, a process that began meanwhile included", () => {

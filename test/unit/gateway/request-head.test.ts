@@ -1,0 +1,125 @@
+// How the head of a request is read: targets, hosts, ids, and whom to believe.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createTrust, originOf, plainAddress } from "../../../gateway/forwarded.ts";
+import { hostName, readHead, type RequestHead } from "../../../gateway/request-head.ts";
+import { readTarget } from "../../../gateway/target.ts";
+
+const limits = { requestBodyBytesMax: 100, headerBytesMax: 200, targetBytesMax: 50 };
+const trust = createTrust(["10.0.0.0/8", "192.168.1.1", "fd00::/8"]);
+const stranger = { address: "203.0.113.9", isTrusted: false, localPort: 8080 };
+const proxy = { address: "10.0.0.1", isTrusted: true, localPort: 8080 };
+
+const read = (rawHeaders: readonly string[], more: { target?: string; method?: string; httpVersion?: string; peer?: typeof proxy } = {}) =>
+  readHead({ method: "GET", target: "/", httpVersion: "1.1", rawHeaders, ...more }, more.peer ?? stranger, { limits, trust });
+const headOf = (...parameters: Parameters<typeof read>): RequestHead => {
+  const reading = read(...parameters);
+  if (reading.kind === "refused") throw new Error(reading.code);
+  return reading.head;
+};
+const codeOf = (...parameters: Parameters<typeof read>): string | null => {
+  const reading = read(...parameters);
+  return reading.kind === "refused" ? reading.code : null;
+};
+const valueOf = (head: RequestHead, name: string): string | undefined => head.headers[head.headers.indexOf(name) + 1];
+
+describe("a target", () => {
+  it("is split at the first question mark and kept as it was sent", () => {
+    expect(readTarget("/a%2Fb/?x=%zz?y")).toEqual({ kind: "path", path: "/a%2Fb/", query: "x=%zz?y", host: null });
+    expect(readTarget("http://Host:1?q")).toEqual({ kind: "path", path: "/", query: "q", host: "Host:1" });
+  });
+
+  it.each(["", "*", "a", "/%", "/%zz", "/%ff", "/a b", "/é", "/a#b", "ftp://host/", "http://", "http:///a"])("is refused where it is no path: %j", (target) => {
+    expect(readTarget(target).kind).toBe("malformed");
+  });
+
+  it("never throws, and what it takes can be decoded", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const target = readTarget(`/${text}`);
+        if (target.kind === "path") expect(() => decodeURIComponent(target.path)).not.toThrow();
+      }),
+    );
+  });
+});
+
+describe("a host", () => {
+  it.each([
+    ["Example.COM", "example.com"],
+    ["a.test:80", "a.test"],
+    ["[::1]:80", "[::1]"],
+    ["", ""],
+    ["a:b", null],
+    ["[::1", null],
+    ["[::1]x", null],
+    ["a/b", null],
+    ["a@b", null],
+    ["a b", null],
+  ])("%j is %j", (host, name) => expect(hostName(host)).toBe(name));
+});
+
+describe("limits and shape", () => {
+  it("counts names and values of headers, the target, and the announced body", () => {
+    expect(codeOf(["host", "x", "a", "b".repeat(194)])).toBeNull();
+    expect(codeOf(["host", "x", "a", "b".repeat(195)])).toBe("HEADERS_TOO_LARGE");
+    expect(codeOf(["host", "x"], { target: `/${"a".repeat(49)}` })).toBeNull();
+    expect(codeOf(["host", "x"], { target: `/${"a".repeat(50)}` })).toBe("TARGET_TOO_LONG");
+    expect(codeOf(["host", "x", "content-length", "100"])).toBeNull();
+    expect(codeOf(["host", "x", "content-length", "101"])).toBe("BODY_TOO_LARGE");
+  });
+
+  it("needs one host, except from HTTP/1.0", () => {
+    expect(codeOf([])).toBe("REQUEST_MALFORMED");
+    expect(codeOf(["host", "a", "Host", "a"])).toBe("REQUEST_MALFORMED");
+    expect(headOf([], { httpVersion: "1.0" }).host).toBe("");
+  });
+
+  it("keeps order, case and repeats of headers, and drops those of the connection", () => {
+    const raw = ["Host", "x", "Cookie", "a=1", "cookie", "b=2", "Connection", "keep-alive", "TE", "trailers", "Upgrade", "h2c", "X-A", ""];
+    expect(headOf(raw).headers.slice(0, 8)).toEqual(["Host", "x", "Cookie", "a=1", "cookie", "b=2", "X-A", ""]);
+  });
+
+  it("lets the host of an absolute target stand above the header", () => {
+    const head = headOf(["Host", "x"], { target: "http://Other.test/a" });
+    expect(head).toMatchObject({ host: "other.test", path: "/a" });
+    expect(valueOf(head, "Host")).toBe("Other.test");
+  });
+});
+
+describe("what proxies say", () => {
+  const said = ["host", "inner", "x-forwarded-for", "6.6.6.6, 198.51.100.7, 10.0.0.2", "x-forwarded-proto", "https", "x-forwarded-host", "Outer.test", "x-request-id", "id-1"];
+
+  it("counts from a trusted one", () => {
+    const head = headOf(said, { peer: proxy });
+    expect(head).toMatchObject({ sourceIp: "198.51.100.7", scheme: "https", host: "outer.test", id: "id-1" });
+    expect(valueOf(head, "x-forwarded-for")).toBe("198.51.100.7");
+    expect(valueOf(head, "x-forwarded-port")).toBe("443");
+    expect(valueOf(head, "host")).toBe("inner");
+  });
+
+  it("does not count from a stranger", () => {
+    const head = headOf(said);
+    expect(head).toMatchObject({ sourceIp: "203.0.113.9", scheme: "http", host: "inner" });
+    expect(head.id).not.toBe("id-1");
+    expect(head.headers.join()).not.toContain("6.6.6.6");
+  });
+
+  it.each([["a b"], ["a".repeat(129)], ['"'], [""]])("replaces an id that makes no sense: %j", (id) => {
+    expect(headOf(["host", "x", "x-request-id", id].slice(0, 4), { peer: proxy }).id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each([
+    ["198.51.100.7:1234", "198.51.100.7"],
+    ["[2001:db8::1]:443, 10.1.1.1", "2001:db8::1"],
+    ["unknown", "10.0.0.1"],
+    ["6.6.6.6, nonsense, 10.1.1.1", "10.1.1.1"],
+    ["10.0.0.9", "10.0.0.9"],
+  ])("finds the source in %j: %s", (list, source) => {
+    expect(originOf(proxy, { for: list, proto: null, host: null, port: null }, trust).sourceIp).toBe(source);
+  });
+
+  it("knows trusted addresses by range, also mapped into IPv6", () => {
+    expect(["10.9.9.9", "192.168.1.1", "fd00::5", "192.168.1.2", "::1", "nonsense"].map(trust)).toEqual([true, true, true, false, false, false]);
+    expect(plainAddress("::ffff:10.1.2.3")).toBe("10.1.2.3");
+  });
+});

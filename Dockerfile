@@ -13,12 +13,14 @@
 ARG NODE_IMAGE=node:24-slim
 
 FROM ${NODE_IMAGE} AS packages
+LABEL orchestrator.image=platform
 COPY package-lock.json /checkout/
 COPY node_modules /checkout/node_modules
 COPY orchestrator/images/copy-production-packages.mjs /checkout/
 RUN ["/usr/local/bin/node", "/checkout/copy-production-packages.mjs", "/checkout", "/packages"]
 
 FROM ${NODE_IMAGE}
+LABEL orchestrator.image=platform
 # A nats-server of 2.10.27 or newer, inside this folder. ./setup puts one here unless the PATH has one.
 ARG NATS_SERVER=.tools/nats-server
 COPY ${NATS_SERVER} /usr/local/bin/nats-server

@@ -9,7 +9,7 @@ export default defineConfig({
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       { test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },
       { test: { name: "conformance", include: ["test/conformance/**/*.test.ts"], ...slow } },
-      { test: { name: "integration", include: ["test/integration/**/*.test.ts"], ...slow } },
+      { test: { name: "integration", env: { TESTCONTAINERS_RYUK_DISABLED: "true" }, include: ["test/integration/**/*.test.ts"], ...slow } },
       { test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...slow } },
     ],
   },

@@ -38,27 +38,29 @@ export async function versionOf(command: string, args: readonly string[]): Promi
   }
 }
 
-/** Resolves with the line that says it is ready; fails with its last lines where it ends first or says nothing in time. */
+/** Resolves with the line that says it is ready, at once where none does; fails with its last lines where it ends first or says nothing in time. */
 export async function start(options: {
   readonly command: string;
   readonly args: readonly string[];
-  readonly isReady: (line: string) => boolean;
+  readonly env?: Readonly<Record<string, string>>; // All of it; otherwise ours is inherited.
+  readonly isReady: ((line: string) => boolean) | null;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }): Promise<Started & { readonly readyLine: string }> {
   options.signal.throwIfAborted();
   // In a group of its own: a Ctrl-C at the terminal reaches the bench, which then stops everything in order.
-  const child = spawn(options.command, options.args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const child = spawn(options.command, options.args, { stdio: ["ignore", "pipe", "pipe"], detached: true, ...(options.env && { env: options.env }) });
   const lines: string[] = [];
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>();
   const onLine = (line: string): void => {
     lines.push(line);
     if (lines.length > TAIL_LINE_COUNT) lines.shift();
-    if (options.isReady(line)) resolve(line);
+    if (options.isReady?.(line) === true) resolve(line);
   };
   createInterface({ input: child.stdout }).on("line", onLine);
   createInterface({ input: child.stderr }).on("line", onLine);
   const fail = (reason: string): void => reject(new BenchError(`${options.command} ${options.args.join(" ").slice(0, 300)}: ${reason}\n${lines.join("\n")}`));
+  if (options.isReady === null) child.once("spawn", () => resolve(""));
   child.once("error", (cause) => fail(cause.message));
   child.once("exit", (code, signal) => fail(`ended (${code ?? signal}) before it was ready`));
   const timer = setTimeout(() => fail(`not ready within ${options.timeoutMs} ms`), options.timeoutMs);

@@ -1,15 +1,32 @@
-// Where the time goes: CPU profiles of the staging gateway and of an instance, taken through the inspector under load.
-import { mkdtemp, readFile } from "node:fs/promises";
+// Where the time goes: what each process uses per request, and CPU profiles of a gateway and of an instance under load.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { instancesOf } from "./instances.ts";
+import { buildRuntimeBundle } from "../orchestrator/images/runtime-bundle.ts";
+import { pickFreePort } from "../orchestrator/nats/ports.ts";
+import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../runtime-image/contract/instance-manifest.ts";
+import { INSTANCE_MEMORY_BYTES_MAX } from "../runtime-image/contract/limits.ts";
+import { openControl, publishFunctions, servedApp } from "./control.ts";
+import { commandOf, cpuOfTrees } from "./cpu.ts";
 import { runLoad } from "./load.ts";
 import { say } from "./log.ts";
 import { type CpuProfile, type ProfileSummary, summarise } from "./profile-summary.ts";
-import { start } from "./processes.ts";
-import { BENCH_APP, type EngineKind, startPlatform } from "./rows/platform.ts";
+import { BenchError, type Started, start } from "./processes.ts";
+import { BENCH_APP, type EngineKind, type RunningPlatform, startPlatform } from "./rows/platform.ts";
 import { markdownTable, short } from "./table.ts";
+import { waitFor } from "./wait.ts";
+
+export interface Profiled {
+  readonly shares: readonly ProcessShare[];
+  readonly profiles: readonly ProfileResult[];
+}
+
+/** What one process uses per request. */
+export interface ProcessShare {
+  readonly process: string;
+  readonly cpuUsPerRequest: number;
+}
 
 export interface ProfileResult {
   readonly what: string;
@@ -17,52 +34,109 @@ export interface ProfileResult {
   readonly summary: ProfileSummary;
 }
 
-const INSPECT = fileURLToPath(new URL("workload/inspect.ts", import.meta.url));
+const GATEWAY = fileURLToPath(new URL("../gateway/main.ts", import.meta.url));
 const DURATION_S = 5;
 const WARM_UP_S = 2;
+const SAMPLING_INTERVAL_US = 200;
+const READY_TIMEOUT_MS = 10_000;
+const INSTANCE_ID = "profiled";
 const LINE_COUNT = 30;
+const COMMAND_LENGTH_MAX = 80;
 const LOAD = { method: "GET", path: "/", bodyBytes: 0, connectionCount: 32 } as const;
 
-export async function measureProfiles(engine: EngineKind, { stack, signal }: { stack: AsyncDisposableStack; signal: AbortSignal }): Promise<ProfileResult[]> {
+export async function measureProfiles(engine: EngineKind, { stack, signal }: { stack: AsyncDisposableStack; signal: AbortSignal }): Promise<Profiled> {
   say(`profile: starting the platform with ${engine}`);
   const platform = await startPlatform({ engine, app: BENCH_APP, isWatching: false, stack, signal });
-  const folder = await mkdtemp(join(tmpdir(), "orchestrator-profile-")); // Stays: it is the result.
   await runLoad(platform.url, { ...LOAD, durationS: WARM_UP_S }, signal);
-  const targets = [{ what: "gateway", pid: await platform.gatewayPid(), isContainer: false }];
-  const [instance] = engine === "docker" ? await instancesOf(platform, "src/http/get-index") : [];
-  if (instance === undefined) say("instances of the engine process deny the inspector: only the gateway is profiled");
-  else targets.push({ what: "instance", pid: instance.pid, isContainer: true });
-  const results: ProfileResult[] = [];
-  for (const target of targets) {
-    say(`profile: ${target.what}`);
-    const file = join(folder, `${target.what}.cpuprofile`);
-    await profileProcess(target, { file, url: platform.url, signal });
-    // Written by V8.
-    const profile = JSON.parse(await readFile(file, "utf8")) as CpuProfile;
-    results.push({ what: target.what, file, summary: summarise(profile) });
-  }
-  return results;
+  const shares = await sharesOf(platform, signal);
+  const folder = await mkdtemp(join(tmpdir(), "orchestrator-profile-")); // Stays: it is the result.
+  const second = await startSecond(platform, { folder, stack, signal });
+  say("profile: gateway and instance under load");
+  const { failedCount } = await runLoad(second.url, { ...LOAD, durationS: WARM_UP_S + DURATION_S }, signal);
+  if (failedCount > 0) throw new BenchError(`${failedCount} requests failed while they were profiled`);
+  await second.gateway.stop(); // A profile is written when its process ends.
+  await second.instance.stop();
+  return { shares, profiles: [await profileIn(folder, "gateway"), await profileIn(folder, "instance")] };
 }
 
-/** SIGUSR1 makes Node open its inspector on the loopback; a container's loopback is entered with nsenter, which root may. */
-async function profileProcess(target: { pid: number; isContainer: boolean }, { file, url, signal }: { file: string; url: string; signal: AbortSignal }): Promise<void> {
-  process.kill(target.pid, "SIGUSR1");
-  const inspect = [process.execPath, "--disable-warning=ExperimentalWarning", INSPECT, String(DURATION_S), file];
-  const [command = "", ...args] = target.isContainer ? ["nsenter", "-t", String(target.pid), "-n", ...inspect] : inspect;
-  const inspector = await start({ command, args, isReady: (line) => line === "profiling", timeoutMs: 10_000, signal });
-  const ended = new Promise((resolve) => inspector.child.once("exit", resolve));
-  try {
-    await runLoad(url, { ...LOAD, durationS: DURATION_S }, signal);
-    await Promise.race([ended, new Promise((_, reject) => setTimeout(reject, 10_000, new Error("the profile does not come")).unref())]);
-  } finally {
-    await inspector.stop();
-  }
+interface Second {
+  readonly url: string;
+  readonly gateway: Started;
+  readonly instance: Started;
+}
+
+/** Another gateway and another instance of the same platform, both under V8's profiler: the platform's own ones cannot be looked into. */
+async function startSecond(platform: RunningPlatform, { folder, stack, signal }: { folder: string; stack: AsyncDisposableStack; signal: AbortSignal }): Promise<Second> {
+  const { bus, signer, gateway } = await openControl(platform, stack);
+  const served = await servedApp(bus);
+  const { appId, appName } = served.snapshot;
+  const { name: functionName, generation, timeoutMs, concurrency } = served.index;
+  const manifest: InstanceManifest = {
+    ...{ v: 1, instanceId: INSTANCE_ID, appId, appName, environment: "staging", functionName, generation, timeoutMs, concurrency },
+    ...{ folder: join(platform.appFolder, functionName), memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX, watchMemory: false },
+    broker: { url: gateway.broker.url, ...(await signer.instanceCredentials(appId, "staging", INSTANCE_ID)) },
+  };
+  const env = { [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) };
+  const instance = await start({ ...profiled("instance", folder, [await writeRuntime(folder)]), env, isReady: null, timeoutMs: READY_TIMEOUT_MS, signal });
+  stack.defer(() => instance.stop());
+  const isInstanceReady = async (): Promise<boolean> => (await bus.pingInstance(appId, "staging", INSTANCE_ID, { timeoutMs: 500 }))?.state === "ready";
+  await waitFor(isInstanceReady, { timeoutMs: READY_TIMEOUT_MS, what: "the profiled instance is ready", signal });
+  const gatewayId = `${gateway.gatewayId}profiled`;
+  const port = await pickFreePort("127.0.0.1");
+  const configFile = join(folder, "gateway.json");
+  await writeFile(configFile, JSON.stringify({ ...gateway, gatewayId, listen: [{ host: "127.0.0.1", port }] }), { mode: 0o600 });
+  const isReady = (line: string): boolean => line.includes("listening");
+  const started = await start({ ...profiled("gateway", folder, [GATEWAY, configFile]), isReady, timeoutMs: READY_TIMEOUT_MS, signal });
+  stack.defer(() => started.stop());
+  await rm(configFile); // It holds credentials, and the folder stays.
+  await publishFunctions(bus, served, [{ ...served.index, instanceIds: [INSTANCE_ID] }], signal, gatewayId);
+  return { url: `http://127.0.0.1:${port}`, gateway: started, instance };
+}
+
+/** The bundle that containers run: names of functions stay in it, lines do not. */
+async function writeRuntime(folder: string): Promise<string> {
+  const runtimeFolder = join(folder, "runtime");
+  await mkdir(runtimeFolder);
+  const { files } = await buildRuntimeBundle();
+  await Promise.all(files.map(({ path, bytes }) => writeFile(join(runtimeFolder, path), bytes)));
+  return join(runtimeFolder, "main.js");
+}
+
+function profiled(name: string, folder: string, args: readonly string[]): { command: string; args: string[] } {
+  const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.cpuprofile`, `--cpu-prof-interval=${SAMPLING_INTERVAL_US}`];
+  return { command: process.execPath, args: [...flags, "--disable-warning=ExperimentalWarning", ...args] };
+}
+
+async function profileIn(folder: string, what: string): Promise<ProfileResult> {
+  const file = join(folder, `${what}.cpuprofile`);
+  // Written by V8.
+  const profile = JSON.parse(await readFile(file, "utf8")) as CpuProfile;
+  return { what, file, summary: summarise(profile) };
+}
+
+/** Without any profiler, which would be counted too. */
+async function sharesOf(platform: RunningPlatform, signal: AbortSignal): Promise<ProcessShare[]> {
+  const roots = await platform.rootPids();
+  const before = await cpuOfTrees(roots);
+  const { requestCount } = await runLoad(platform.url, { ...LOAD, durationS: DURATION_S }, signal);
+  const after = await cpuOfTrees(roots);
+  const shares = await Promise.all(
+    [...after].map(async ([pid, cpuMs]) => ({ process: await commandOf(pid), cpuUsPerRequest: ((cpuMs - (before.get(pid) ?? 0)) * 1_000) / requestCount })),
+  );
+  return shares.filter((share) => share.cpuUsPerRequest >= 0.1).toSorted((a, b) => b.cpuUsPerRequest - a.cpuUsPerRequest);
 }
 
 /** Pure. */
-export function profileSection(results: readonly ProfileResult[]): string {
+export function profileSection({ shares, profiles }: Profiled): string {
+  const processes = markdownTable<ProcessShare>(
+    [
+      { title: "CPU µs/req", cell: (share) => short(share.cpuUsPerRequest) },
+      { title: "process", cell: (share) => share.process.slice(-COMMAND_LENGTH_MAX), align: "left" },
+    ],
+    shares,
+  );
   const percent = (share: number): string => `${short(share * 100)} %`;
-  const parts = results.map(({ what, file, summary }) => {
+  const parts = profiles.map(({ what, file, summary }) => {
     const columns = [
       { title: "self", cell: (row: (typeof rows)[number]) => percent(row.selfShare) },
       { title: "with callees", cell: (row: (typeof rows)[number]) => percent(row.totalShare) },
@@ -72,5 +146,5 @@ export function profileSection(results: readonly ProfileResult[]): string {
     const byTotal = summary.functions.toSorted((a, b) => b.totalShare - a.totalShare).slice(0, LINE_COUNT);
     return `### ${what}: busy ${percent(summary.busyShare)} of the time; ${file}\n\n${markdownTable(columns, rows)}\n\nBy time with callees:\n\n${markdownTable(columns, byTotal)}`;
   });
-  return `## Profile\n\n${parts.join("\n\n")}`;
+  return `## Profile\n\n${processes}\n\n${parts.join("\n\n")}`;
 }

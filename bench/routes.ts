@@ -1,12 +1,9 @@
 // Routing: what a match costs with 10 to 5,000 routes, in the matcher alone and through a gateway.
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { buildRouteTable, type RouteTable } from "../gateway/routing/table.ts";
 import { matchRoute } from "../gateway/routing/match.ts";
-import { createBrokerSigner } from "../orchestrator/nats/accounts.ts";
-import { type ControlBus, createControlBus } from "../orchestrator/nats/control-bus.ts";
-import { loadBrokerKeys } from "../orchestrator/nats/keys.ts";
-import type { AppSnapshot, FunctionSnapshot } from "../runtime-image/contract/snapshot.ts";
+import type { ControlBus } from "../orchestrator/nats/control-bus.ts";
+import type { FunctionSnapshot } from "../runtime-image/contract/snapshot.ts";
+import { openControl, publishFunctions, type ServedApp, servedApp } from "./control.ts";
 import { cpuBetween, cpuOfTrees } from "./cpu.ts";
 import { type Load, runLoad } from "./load.ts";
 import { say } from "./log.ts";
@@ -14,7 +11,6 @@ import { BenchError } from "./processes.ts";
 import { BENCH_APP, type EngineKind, type RunningPlatform, startPlatform } from "./rows/platform.ts";
 import { median } from "./stats.ts";
 import { markdownTable, short, whole } from "./table.ts";
-import { waitFor } from "./wait.ts";
 
 export interface RoutesResult {
   readonly routeCount: number;
@@ -27,7 +23,6 @@ export interface RoutesResult {
 const ROUTE_COUNTS = [10, 100, 1_000, 5_000];
 const MATCH_COUNT = 200_000;
 const ROUND_COUNT = 3;
-const APPLIED_TIMEOUT_MS = 10_000;
 
 /** Half static, half with a param, a catch-all in every tenth area. */
 export function routesOf(count: number): { method: "GET"; path: string }[] {
@@ -46,8 +41,8 @@ export async function measureRoutes(engine: EngineKind, options: { isQuick: bool
   const { stack, signal } = options;
   say(`routes: starting the platform with ${engine}`);
   const platform = await startPlatform({ engine, app: BENCH_APP, isWatching: false, stack, signal });
-  const bus = await openBus(platform, stack);
-  const served = await servedSnapshot(bus);
+  const { bus } = await openControl(platform, stack);
+  const served = await servedApp(bus);
   await runLoad(platform.url, { method: "GET", path: "/", bodyBytes: 0, connectionCount: 32, durationS: 3 }, signal); // Warm before the first round.
   const rounds = new Map<number, { requestsPerS: number; cpuUs: number }[]>();
   for (let round = 1; round <= (options.isQuick ? 1 : ROUND_COUNT); round += 1)
@@ -86,35 +81,10 @@ function matchMany(table: RouteTable, paths: readonly string[]): number {
   return (tookMs * 1e6) / MATCH_COUNT;
 }
 
-/** The control plane's own connection, made from the keys in the platform's home. */
-async function openBus(platform: RunningPlatform, stack: AsyncDisposableStack): Promise<ControlBus> {
-  const config: unknown = JSON.parse(await readFile(join(platform.home, "gateways/staging.json"), "utf8"));
-  // Written by the orchestrator for its gateway.
-  const { broker } = config as { broker: { url: string } };
-  const signer = createBrokerSigner(await loadBrokerKeys(platform.home));
-  const bus = await createControlBus({ url: broker.url, signer, onError: (error) => say(String(error)) });
-  stack.defer(() => bus.close());
-  return bus;
-}
-
-async function servedSnapshot(bus: ControlBus): Promise<AppSnapshot> {
-  const status = await bus.gatewayStatus("staging", { timeoutMs: 1_000 });
-  const [appId] = Object.keys(status?.sequences ?? {});
-  const snapshot = appId === undefined ? null : await bus.readSnapshot("staging", appId);
-  if (snapshot === null) throw new BenchError("the gateway serves no app");
-  return snapshot;
-}
-
-/** Tells the gateway of many routes that all lead to the one instance of GET /: 5,000 instances are not what is measured. */
-async function publishRoutes(bus: ControlBus, served: AppSnapshot, routeCount: number, signal: AbortSignal): Promise<void> {
-  const { deployment } = served;
-  const index = deployment.kind === "live" ? deployment.functions.find((one) => one.path === "/") : undefined;
-  if (deployment.kind !== "live" || index === undefined) throw new BenchError("the app has no GET /");
-  const functions = routesOf(routeCount).map((route, number): FunctionSnapshot => ({ ...index, ...route, name: `route-${number}` }));
-  const { sequence: _, v: __, ...content } = { ...served, deployment: { ...deployment, functions: [index, ...functions] } };
-  const sequence = await bus.publishSnapshot("staging", content);
-  const isApplied = async (): Promise<boolean> => ((await bus.gatewayStatus("staging", { timeoutMs: 500 }))?.sequences[served.appId] ?? 0) >= sequence;
-  await waitFor(isApplied, { timeoutMs: APPLIED_TIMEOUT_MS, what: `the gateway serves ${routeCount} routes`, signal });
+/** All lead to the one instance of GET /: 5,000 instances are not what is measured. */
+async function publishRoutes(bus: ControlBus, served: ServedApp, routeCount: number, signal: AbortSignal): Promise<void> {
+  const functions = routesOf(routeCount).map((route, number): FunctionSnapshot => ({ ...served.index, ...route, name: `route-${number}` }));
+  await publishFunctions(bus, served, [served.index, ...functions], signal);
 }
 
 async function throughGateway(platform: RunningPlatform, routeCount: number, signal: AbortSignal): Promise<{ requestsPerS: number; cpuUs: number }> {

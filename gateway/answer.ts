@@ -9,7 +9,10 @@ import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 /** Null where the function's answer cannot be sent as HTTP: then nothing was sent. */
 export type Written = "written" | null;
 
-export function writeWhole(response: ServerResponse, { header, body, requestId }: { header: WholeAnswer; body: Uint8Array; requestId: string }): Written {
+export function writeWhole(
+  response: ServerResponse,
+  { header, body, requestId }: { header: WholeAnswer; body: Uint8Array; requestId: string },
+): Written {
   const { status, bodyBytes } = header;
   const sendsBody = response.req.method !== "HEAD" && status !== 204 && status !== 304;
   if (!isStatus(status) || !isLength(bodyBytes) || (sendsBody && body.length !== bodyBytes)) return null;

@@ -3,7 +3,8 @@ import { randomBytes } from "node:crypto";
 import type { BrokerAccess } from "../runtime-image/contract/instance-manifest.ts";
 import { answersTo } from "../runtime-image/contract/subjects.ts";
 import type { Clock } from "./clock.ts";
-import { createDispatcher, type Dispatcher, type Links, type Way } from "./dispatch/dispatcher.ts";
+import { createDispatcher, type Dispatcher } from "./dispatch/dispatcher.ts";
+import type { Links, Way } from "./dispatch/links.ts";
 import type { Log } from "./log.ts";
 import { openLink, type BrokerLink } from "./upstreams/functions.ts";
 
@@ -23,7 +24,10 @@ export interface UpstreamParts {
 
 export function openAppUpstream(parts: UpstreamParts): AppUpstream {
   // Nobody but this process may get what is meant for it, whoever else calls itself by the same gateway id.
-  const receivers: Record<Way, string> = { small: `${parts.gatewayId}s${randomBytes(8).toString("hex")}`, bulk: `${parts.gatewayId}b${randomBytes(8).toString("hex")}` };
+  const receivers: Record<Way, string> = {
+    small: `${parts.gatewayId}s${randomBytes(8).toString("hex")}`,
+    bulk: `${parts.gatewayId}b${randomBytes(8).toString("hex")}`,
+  };
   const opened: Record<Way, BrokerLink | null> = { small: null, bulk: null };
   const onError = (message: string, cause: unknown): void => parts.log.error(message, { appId: parts.appId, cause });
 

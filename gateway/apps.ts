@@ -92,4 +92,5 @@ function lookupOf(apps: ReadonlyMap<string, ServedApp>): Lookup {
   return { byHost, fallback };
 }
 
-const isSame = (left: BrokerAccess, right: BrokerAccess): boolean => left.url === right.url && left.jwt === right.jwt && left.seed === right.seed;
+const isSame = (left: BrokerAccess, right: BrokerAccess): boolean =>
+  left.url === right.url && left.jwt === right.jwt && left.seed === right.seed;

@@ -32,8 +32,7 @@ export function checkConfig(value: unknown): GatewayConfig {
   const limits = asRecord(config["limits"]);
   for (const key of ["requestBodyBytesMax", "headerBytesMax", "targetBytesMax"])
     if (!isWholeNumber(limits[key], 1)) problems.push(`limits.${key}: should be a whole number above 0`);
-  if (problems.length > 0)
-    throw new PlatformError("SETTING_INVALID", { detail: problems.join("; "), problems });
+  if (problems.length > 0) throw new PlatformError("SETTING_INVALID", { detail: problems.join("; "), problems });
   // Every field was checked above.
   return value as GatewayConfig;
 }

@@ -23,10 +23,14 @@ export function errorAnswer(report: ErrorReport): ErrorAnswer {
   const isPage = prefersHtml(report.accept);
   const body = isPage ? pageOf(report) : problemOf(report);
   const headers = [
-    "content-type", isPage ? "text/html; charset=utf-8" : "application/problem+json",
-    "cache-control", ANTI_CACHE,
-    "x-request-id", report.requestId,
-    "content-length", String(Buffer.byteLength(body)),
+    "content-type",
+    isPage ? "text/html; charset=utf-8" : "application/problem+json",
+    "cache-control",
+    ANTI_CACHE,
+    "x-request-id",
+    report.requestId,
+    "content-length",
+    String(Buffer.byteLength(body)),
   ];
   if (status === 503) headers.push("retry-after", String(RETRY_AFTER_S));
   return { status, headers, body };
@@ -34,7 +38,14 @@ export function errorAnswer(report: ErrorReport): ErrorAnswer {
 
 function problemOf({ code, requestId, detail }: ErrorReport): string {
   const { status, message } = ERRORS[code];
-  return JSON.stringify({ type: `urn:orchestrator:error:${code}`, title: message, status, ...(detail === null ? {} : { detail }), code, requestId });
+  return JSON.stringify({
+    type: `urn:orchestrator:error:${code}`,
+    title: message,
+    status,
+    ...(detail === null ? {} : { detail }),
+    code,
+    requestId,
+  });
 }
 
 function pageOf({ code, requestId, detail }: ErrorReport): string {

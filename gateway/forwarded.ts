@@ -70,7 +70,11 @@ function sourceOf(peer: Peer, list: string | null, trust: Trust): string {
 
 // Some proxies write a port behind the address.
 function hopAddress(hop: string): string | null {
-  const bare = hop.startsWith("[") ? hop.slice(1, hop.indexOf("]")) : isIP(hop) === 0 && hop.split(":").length === 2 ? hop.slice(0, hop.indexOf(":")) : hop;
+  const bare = hop.startsWith("[")
+    ? hop.slice(1, hop.indexOf("]"))
+    : isIP(hop) === 0 && hop.split(":").length === 2
+      ? hop.slice(0, hop.indexOf(":"))
+      : hop;
   const address = plainAddress(bare);
   return isIP(address) === 0 ? null : address;
 }

@@ -82,7 +82,8 @@ export function createFront(parts: FrontParts): Front {
     async listen() {
       const results = await Promise.allSettled(servers.map(({ server, address }) => listenOn(server, address)));
       const failures = results.flatMap((result) => (result.status === "rejected" ? [asError(result.reason)] : []));
-      const fatal = failures.find((failure) => !isAddressMissing(failure)) ?? (failures.length === servers.length ? failures[0] : undefined);
+      const fatal =
+        failures.find((failure) => !isAddressMissing(failure)) ?? (failures.length === servers.length ? failures[0] : undefined);
       if (fatal !== undefined) throw fatal;
       for (const { server } of servers) server.on("error", (cause) => log.error("a listening socket failed", { cause }));
       isListening = true;
@@ -110,7 +111,10 @@ const serverOptions = ({ limits }: GatewayConfig) => ({
 // A refusal now would be read as the answer to a request before it: only a request whose own body is broken may be answered.
 function mayHaveAnswered(state: ConnectionState | undefined, failure: { code?: string }): boolean {
   if (state === undefined || state.openCount === 0) return false;
-  const isOwnBody = state.openCount === 1 && failure.code !== undefined && (failure.code.startsWith("HPE_INVALID_CHUNK") || failure.code === "ERR_HTTP_REQUEST_TIMEOUT");
+  const isOwnBody =
+    state.openCount === 1 &&
+    failure.code !== undefined &&
+    (failure.code.startsWith("HPE_INVALID_CHUNK") || failure.code === "ERR_HTTP_REQUEST_TIMEOUT");
   return !isOwnBody;
 }
 
@@ -126,7 +130,12 @@ function listenOn(server: Server, { host, port }: { host: string; port: number }
 }
 
 function listenFailure(cause: NodeJS.ErrnoException, address: string): PlatformError {
-  if (cause.code === "EADDRINUSE") return new PlatformError("PORT_IN_USE", { detail: `${address} is taken.`, remedy: "Stop what listens there, or choose another port." }, { cause });
+  if (cause.code === "EADDRINUSE")
+    return new PlatformError(
+      "PORT_IN_USE",
+      { detail: `${address} is taken.`, remedy: "Stop what listens there, or choose another port." },
+      { cause },
+    );
   return new PlatformError("GATEWAY_FAILED", { detail: `${address} cannot be listened on (${cause.code ?? cause.message}).` }, { cause });
 }
 

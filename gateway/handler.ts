@@ -48,9 +48,15 @@ export function createHandler(parts: HandlerParts): Handler {
   const { nowMs } = clock;
 
   const receive = (request: IncomingMessage, response: ServerResponse, arrival: Arrival): void => {
-    const incoming = { method: request.method ?? "", target: request.url ?? "", httpVersion: request.httpVersion, rawHeaders: request.rawHeaders };
+    const incoming = {
+      method: request.method ?? "",
+      target: request.url ?? "",
+      httpVersion: request.httpVersion,
+      rawHeaders: request.rawHeaders,
+    };
     const reading = readHead(incoming, arrival.peer, rules);
-    if (reading.kind === "refused") return refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
+    if (reading.kind === "refused")
+      return refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
     const { head } = reading;
     const common = { serving, response, id: head.id, accept: head.accept, nowMs };
     const found = arrival.expects === "unknown" ? "EXPECTATION_FAILED" : findApp(head);
@@ -66,7 +72,10 @@ export function createHandler(parts: HandlerParts): Handler {
     return parts.isReady() ? "APP_NOT_FOUND" : "GATEWAY_STARTING";
   };
 
-  const receiveBody = (request: IncomingMessage, { common, head, app }: { common: HttpJobParts; head: RequestHead; app: ServedApp }): void => {
+  const receiveBody = (
+    request: IncomingMessage,
+    { common, head, app }: { common: HttpJobParts; head: RequestHead; app: ServedApp },
+  ): void => {
     serving.openCount++;
     let isCounted = true;
     const uncount = (): void => {
@@ -88,7 +97,19 @@ export function createHandler(parts: HandlerParts): Handler {
     const match = live === null ? null : matchRoute(live.table, head);
     const { id, method, path, query, headers, sourceIp, scheme, httpVersion } = head;
     const route = match?.route ?? "";
-    const request = { v: ENVELOPE_VERSION, id, method, path, query, route, params: match?.params ?? null, headers, sourceIp, scheme, httpVersion };
+    const request = {
+      v: ENVELOPE_VERSION,
+      id,
+      method,
+      path,
+      query,
+      route,
+      params: match?.params ?? null,
+      headers,
+      sourceIp,
+      scheme,
+      httpVersion,
+    };
     const job = new HttpJob(common, { ...request, startEpochMs: clock.epochMs() }, { body });
     job.bodyBytes = body.length;
     try {
@@ -123,6 +144,7 @@ export function createHandler(parts: HandlerParts): Handler {
 
 /** Answers without a function. Where a body is still coming, the connection ends with the answer. */
 function refuse(request: IncomingMessage, common: HttpJobParts, code: ErrorCode): void {
-  const hasUnreadBody = !request.complete && (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0);
+  const hasUnreadBody =
+    !request.complete && (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0);
   new HttpExchange(common).fail(code, undefined, hasUnreadBody ? "lingering" : "plain");
 }

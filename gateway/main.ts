@@ -73,7 +73,10 @@ async function run(log: Log): Promise<void> {
     gateway.handler.sweep(now.nowMs);
   });
   await gateway.front.listen();
-  log.info("listening", { environment: config.environment, addresses: config.listen.map(({ host }, index) => `${host}:${gateway.front.ports[index]}`) });
+  log.info("listening", {
+    environment: config.environment,
+    addresses: config.listen.map(({ host }, index) => `${host}:${gateway.front.ports[index]}`),
+  });
 
   let isStopping = false;
   const stop = async (signal: string): Promise<void> => {

@@ -70,7 +70,10 @@ export function readHead(incoming: IncomingHead, peer: Peer, rules: HeadRules): 
   return { kind: "head", head };
 }
 
-function refusalOf(incoming: IncomingHead, { scan, target, limits }: { scan: HeaderScan; target: Target; limits: GatewayLimits }): ErrorCode | null {
+function refusalOf(
+  incoming: IncomingHead,
+  { scan, target, limits }: { scan: HeaderScan; target: Target; limits: GatewayLimits },
+): ErrorCode | null {
   if (incoming.target.length > limits.targetBytesMax) return "TARGET_TOO_LONG";
   if (scan.headerBytes > limits.headerBytesMax) return "HEADERS_TOO_LARGE";
   if (!METHODS.has(incoming.method)) return "METHOD_NOT_SUPPORTED";

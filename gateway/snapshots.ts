@@ -20,7 +20,8 @@ export function createSnapshots(): Snapshots {
       const snapshot = readSnapshot(text);
       if (snapshot === null || snapshot.appId !== appId) return { kind: "ignored", reason: "it is no snapshot of this version" };
       const known = current.get(appId);
-      if (known !== undefined && snapshot.sequence <= known) return { kind: "ignored", reason: `its sequence ${snapshot.sequence} is not above ${known}` };
+      if (known !== undefined && snapshot.sequence <= known)
+        return { kind: "ignored", reason: `its sequence ${snapshot.sequence} is not above ${known}` };
       current.set(appId, snapshot.sequence);
       return { kind: "changed", snapshot };
     },
@@ -52,6 +53,7 @@ function isSnapshot(value: unknown): value is AppSnapshot {
     typeof deployment === "object" &&
     deployment !== null &&
     "kind" in deployment &&
-    (deployment.kind === "none" || (deployment.kind === "live" && "functions" in deployment && Array.isArray(deployment.functions) && "broker" in deployment))
+    (deployment.kind === "none" ||
+      (deployment.kind === "live" && "functions" in deployment && Array.isArray(deployment.functions) && "broker" in deployment))
   );
 }

@@ -1,41 +1,25 @@
 // Carries the requests of one app to its instances: least busy first, a bounded queue, and no waiting for the dead.
-import { decodeEnvelope, encodeEnvelope, type AnswerHeader } from "../../runtime-image/contract/envelope.ts";
-import { ERRORS, isErrorCode, type ErrorCode } from "../../runtime-image/contract/errors.ts";
+import { decodeEnvelope, type AnswerHeader } from "../../runtime-image/contract/envelope.ts";
 import {
   PROBE_AFTER_MS,
   PROBE_INTERVAL_MS,
-  QUEUE_COUNT_MAX,
   QUEUE_TIMEOUT_MS,
   REDELIVERY_COUNT_MAX,
   WATCHDOG_GRACE_MS,
 } from "../../runtime-image/contract/limits.ts";
 import type { FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
-import { answerSubject, pingSubject } from "../../runtime-image/contract/subjects.ts";
+import { pingSubject, senderOf } from "../../runtime-image/contract/subjects.ts";
 import type { Clock } from "../clock.ts";
 import { routeKeyOf } from "../routing/table.ts";
-import { createInstance, pickInstance, type Instance } from "./instance.ts";
+import { createInstance, type Instance } from "./instance.ts";
 import { isIdempotent, type Job } from "./job.ts";
+import type { Links, Message, Way } from "./links.ts";
+import { createOutbound, failFailing } from "./outbound.ts";
 import { createFlight, createPool, type Flight, type Pool } from "./pool.ts";
-import { createProbes } from "./probes.ts";
-import { createPulls } from "./pulls.ts";
 import { readPong } from "./pong.ts";
-
-export type Way = "small" | "bulk";
-
-/** The links of one app: one for small messages, and a second one so that large bodies do not stand before them. */
-export interface Links {
-  isUp(way: Way): boolean;
-  /** The second link comes up only when something needs it. */
-  openBulk(): void;
-  receiverId(way: Way): string;
-  publish(way: Way, message: { readonly subject: string; readonly replyTo: string; readonly bytes: Uint8Array }): void;
-}
-
-export interface Message {
-  readonly subject: string;
-  readonly bytes: Uint8Array;
-  readonly isUndelivered: boolean;
-}
+import { createProbes } from "./probes.ts";
+import { createPulls, type Pulls } from "./pulls.ts";
+import { settle } from "./settle.ts";
 
 export interface Dispatcher {
   update(functions: readonly FunctionSnapshot[]): void;
@@ -56,20 +40,14 @@ export interface DispatcherParts {
   readonly onError: (message: string, cause: unknown) => void;
 }
 
-const BULK_BODY_BYTES_MIN = 262_144; // Larger request bodies take the second link.
 const SLOW_AFTER_TIMEOUT_MS = WATCHDOG_GRACE_MS * 2; // By then a blocked instance was ended by its watchdog.
 
 export function createDispatcher({ links, clock, onError }: DispatcherParts): Dispatcher {
   const pools = new Map<string, Pool>();
   const instances = new Map<string, Instance>();
-  const pending = new Map<number, Flight>(); // By sequence.
   const probes = createProbes();
-  let outbox: Flight[] = [];
-  let lastSequence = 0;
-
-  const nextSequence = (): number => ++lastSequence;
-  const replyTo = (instance: Instance, way: Way, sequence: string): string =>
-    answerSubject({ instanceId: instance.id, receiverId: links.receiverId(way), sequence });
+  const outbound = createOutbound({ links, clock, pools, onError });
+  const { pending, place, release, backInLine, pump, nextSequence, replyTo } = outbound;
 
   const pulls = createPulls({
     clock,
@@ -79,101 +57,10 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
       },
       open: links.openBulk,
       nextSequence,
-      send: (instance, { subject, sequence, bytes }) => links.publish("bulk", { subject, bytes, replyTo: replyTo(instance, "bulk", String(sequence)) }),
+      send: (instance, { subject, sequence, bytes }) =>
+        links.publish("bulk", { subject, bytes, replyTo: replyTo(instance, "bulk", String(sequence)) }),
     },
   });
-
-  // From here on: a flight's way out.
-
-  const place = (flight: Flight): void => {
-    const { pool } = flight;
-    const nowMs = clock.nowMs();
-    const instance = pool.queue.length === 0 && links.isUp("small") ? pick(pool, flight, nowMs) : null;
-    if (instance !== null) return assign(flight, instance);
-    if (pool.instances.length === 0 && pool.served.failure !== undefined) return failFailing(flight);
-    if (pool.queue.length >= QUEUE_COUNT_MAX) return flight.job.fail("NO_CAPACITY", `${QUEUE_COUNT_MAX} requests wait already.`);
-    flight.queuedUntilMs = nowMs + QUEUE_TIMEOUT_MS;
-    pool.queue.push(flight);
-  };
-
-  const pick = (pool: Pool, flight: Flight, nowMs: number): Instance | null => {
-    pool.next = (pool.next + 1) % Math.max(1, pool.instances.length);
-    return pickInstance(pool.instances, { concurrency: pool.served.concurrency, bodyBytes: flight.job.body.length, nowMs, first: pool.next });
-  };
-
-  const assign = (flight: Flight, instance: Instance): void => {
-    flight.instance = instance;
-    flight.isSent = false;
-    flight.sequence = nextSequence();
-    instance.requestCount++;
-    instance.requestBytes += flight.job.body.length;
-    pending.set(flight.sequence, flight);
-    outbox.push(flight);
-    // One turn of the event loop, one write: most of the time on this path goes into writes.
-    if (outbox.length === 1) setImmediate(sendOutbox);
-  };
-
-  const sendOutbox = (): void => {
-    const flights = outbox;
-    outbox = [];
-    const nowMs = clock.nowMs();
-    for (const flight of flights) {
-      if (flight.instance === null || flight.isSent || pending.get(flight.sequence) !== flight) continue;
-      try {
-        send(flight, flight.instance, nowMs);
-      } catch (cause) {
-        onError("a request could not be sent", cause);
-        release(flight);
-        flight.job.fail("INTERNAL");
-      }
-    }
-  };
-
-  const send = (flight: Flight, instance: Instance, nowMs: number): void => {
-    const { job } = flight;
-    flight.deadlineMs ??= nowMs + flight.timeoutMs;
-    flight.way = wayOf(job.body.length);
-    const timeoutMs = Math.max(1, Math.floor(flight.deadlineMs - nowMs));
-    const bytes = encodeEnvelope({ ...job.request, timeoutMs }, job.body);
-    links.publish(flight.way, { subject: instance.requestSubject, replyTo: replyTo(instance, flight.way, String(flight.sequence)), bytes });
-    flight.isSent = true;
-    flight.sentMs = nowMs;
-    flight.deliveryCount++;
-  };
-
-  // While the second link is not up yet, the first one carries everything.
-  const wayOf = (bodyBytes: number): Way => {
-    if (bodyBytes < BULK_BODY_BYTES_MIN) return "small";
-    if (links.isUp("bulk")) return "bulk";
-    links.openBulk();
-    return "small";
-  };
-
-  /** Frees the slot. Whatever comes for this delivery later finds nobody. */
-  const release = (flight: Flight): void => {
-    pending.delete(flight.sequence);
-    const { instance } = flight;
-    if (instance === null) return;
-    flight.instance = null;
-    instance.requestCount--;
-    instance.requestBytes -= flight.job.body.length;
-  };
-
-  const pump = (pool: Pool): void => {
-    if (pool.queue.length === 0 || !links.isUp("small")) return;
-    const nowMs = clock.nowMs();
-    for (let flight = pool.queue.peek(); flight !== undefined; flight = pool.queue.peek()) {
-      if (flight.job.isAbandoned()) {
-        pool.queue.shift();
-        flight.job.fail("NO_CAPACITY"); // Nobody reads it; it ends the request's book-keeping.
-        continue;
-      }
-      const instance = pick(pool, flight, nowMs);
-      if (instance === null) return;
-      pool.queue.shift();
-      assign(flight, instance);
-    }
-  };
 
   // From here on: what comes back.
 
@@ -181,29 +68,12 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
     if (message.isUndelivered) return onUndelivered(flight, instance);
     release(flight);
     try {
-      settle(flight.job, instance, message.bytes);
+      settle(flight.job, { instance, bytes: message.bytes, pulls });
     } catch (cause) {
       onError("an answer could not be read", cause);
       flight.job.fail("HANDLER_ANSWER_INVALID", "The instance's answer could not be read.");
     }
     pump(flight.pool);
-  };
-
-  const settle = (job: Job, instance: Instance, bytes: Uint8Array): void => {
-    const { header, body } = decodeEnvelope<AnswerHeader>(bytes);
-    switch (header.kind) {
-      case "whole":
-        return job.answer(header, body);
-      case "held": {
-        const sink = job.stream(header);
-        return sink === null ? pulls.letGo(instance, header.streamId) : pulls.start(instance, header, sink);
-      }
-      case "failed":
-        return job.fail(...readFailure(header));
-      case "chunk":
-      case "gone":
-        return job.fail("HANDLER_ANSWER_INVALID", `The instance answered a request with "${header.kind}".`);
-    }
   };
 
   // Nobody has it: any other instance may, also for POST. One that is retiring still finishes what it has.
@@ -216,18 +86,8 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
     pump(flight.pool);
   };
 
-  const backInLine = (flight: Flight): void => {
-    const pool = flight.pool.isRetired ? pools.get(flight.pool.key) : flight.pool;
-    if (pool === undefined) return flight.job.fail("NO_CAPACITY", "The function was removed while this request waited.");
-    if (pool.instances.length === 0 && pool.served.failure !== undefined) return failFailing(flight);
-    flight.pool = pool;
-    const untilMs = flight.queuedUntilMs === 0 || flight.deliveryCount > 0 ? clock.nowMs() + QUEUE_TIMEOUT_MS : flight.queuedUntilMs;
-    flight.queuedUntilMs = Math.min(untilMs, flight.deadlineMs ?? untilMs);
-    pool.queue.unshift(flight);
-  };
-
   const onPong = (sequence: number, message: Message): void => {
-    const instance = instances.get(message.subject.slice(2, message.subject.indexOf(".", 2)));
+    const instance = instances.get(senderOf(message.subject));
     if (instance === undefined) return;
     if (message.isUndelivered) return loseInstance(instance, { health: "gone", beforeSequence: sequence });
     probes.heard(instance);
@@ -256,11 +116,6 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
       else flight.job.fail("INSTANCE_LOST");
     }
     for (const pool of touched) pump(pools.get(pool.key) ?? pool);
-  };
-
-  const failFailing = (flight: Flight): void => {
-    const { failure } = flight.pool.served;
-    flight.job.fail("FUNCTION_FAILING", failure === undefined ? undefined : `${failure.code}: ${failure.message}`);
   };
 
   // From here on: what time brings.
@@ -324,7 +179,8 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
   const retire = (pool: Pool): void => {
     pool.isRetired = true;
     pools.delete(pool.key);
-    for (const flight of pool.queue.removeWhere(() => true)) flight.job.fail("NO_CAPACITY", "The function was removed while this request waited.");
+    for (const flight of pool.queue.removeWhere(() => true))
+      flight.job.fail("NO_CAPACITY", "The function was removed while this request waited.");
   };
 
   return {
@@ -376,25 +232,18 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
       actions.ping.forEach(ping);
       for (const instance of actions.lost) loseInstance(instance, { health: "silent", beforeSequence: Number.POSITIVE_INFINITY });
     },
-    takeQueued: () =>
-      [...pools.values()].flatMap((pool) => pool.queue.removeWhere(() => true).map(({ job }) => ({ key: pool.key, job }))),
+    takeQueued: () => [...pools.values()].flatMap((pool) => pool.queue.removeWhere(() => true).map(({ job }) => ({ key: pool.key, job }))),
     isIdle: () => pending.size === 0 && pulls.count === 0 && [...pools.values()].every((pool) => pool.queue.length === 0),
   };
 }
 
 const NO_BYTES = new Uint8Array(0);
 
-function onPulled(pulls: { onMessage: ReturnType<typeof createPulls>["onMessage"] }, sequence: number, message: Message): void {
+function onPulled(pulls: Pulls, sequence: number, message: Message): void {
   if (message.isUndelivered) {
     pulls.onMessage(sequence, { subject: message.subject, answer: null, body: NO_BYTES });
     return;
   }
   const { header, body } = decodeEnvelope<AnswerHeader>(message.bytes);
   pulls.onMessage(sequence, { subject: message.subject, answer: header, body });
-}
-
-// A runtime may only blame what happened in the function; any other code it names is its own failure.
-function readFailure(header: Extract<AnswerHeader, { kind: "failed" }>): [ErrorCode, string] {
-  const code = isErrorCode(header.code) && ERRORS[header.code].fault === "app" ? header.code : "HANDLER_THREW";
-  return [code, header.stack ?? header.message];
 }

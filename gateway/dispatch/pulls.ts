@@ -27,7 +27,10 @@ export interface Pulls {
   /** Tells an instance that nobody wants what it holds. */
   letGo(instance: Instance, streamId: string): void;
   /** Whether the message belonged to a pull. */
-  onMessage(sequence: number, message: { readonly subject: string; readonly answer: AnswerHeader | null; readonly body: Uint8Array }): boolean;
+  onMessage(
+    sequence: number,
+    message: { readonly subject: string; readonly answer: AnswerHeader | null; readonly body: Uint8Array },
+  ): boolean;
   onUp(): void;
   lose(instance: Instance): void;
   /** Ends those that stand still; tells which instances owe bytes for too long. */
@@ -157,7 +160,16 @@ export function createPulls({ clock, bus }: Parts): Pulls {
     start(instance, header, sink) {
       const nowMs = clock.nowMs();
       const { streamId, bodyBytes } = header;
-      const progress = { sequence: -1, received: 0, windowEnd: -1, windowBytes: 0, windowChunks: FIRST_WINDOW_CHUNKS, windowStartMs: nowMs, movedMs: nowMs, askedMs: nowMs };
+      const progress = {
+        sequence: -1,
+        received: 0,
+        windowEnd: -1,
+        windowBytes: 0,
+        windowChunks: FIRST_WINDOW_CHUNKS,
+        windowStartMs: nowMs,
+        movedMs: nowMs,
+        askedMs: nowMs,
+      };
       const stream: Stream = { instance, streamId, bodyBytes, sink, ...progress, unwritten: [], isClientFull: false, state: "waiting" };
       streams.add(stream);
       instance.streamCount++;

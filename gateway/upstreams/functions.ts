@@ -42,13 +42,21 @@ interface LinkState {
   connection: NatsConnection | null;
   isUp: boolean;
   attemptCount: number;
+  isFailureTold: boolean; // Once per outage is enough.
   epoch: AbortController; // Ends when the link goes down.
   readonly closing: AbortController;
 }
 
 /** Comes up some time after this returns, and again whenever it went down, until it is closed. */
 export function openLink(options: LinkOptions, watch?: SnapshotWatch): BrokerLink {
-  const state: LinkState = { connection: null, isUp: false, attemptCount: 0, epoch: new AbortController(), closing: new AbortController() };
+  const state: LinkState = {
+    connection: null,
+    isUp: false,
+    attemptCount: 0,
+    isFailureTold: false,
+    epoch: new AbortController(),
+    closing: new AbortController(),
+  };
   void keepConnected(options, state, watch); // Whatever fails in there is told through onError.
   return {
     get isUp() {
@@ -79,7 +87,8 @@ async function keepConnected(options: LinkOptions, state: LinkState, watch: Snap
       subscribeAll(connection, options);
       await followStatus(connection, state, { options, watch }); // Ends where the client gave up for good; then the loop begins anew.
     } catch (cause) {
-      if (state.attemptCount === 0) options.onError("the broker cannot be reached", cause);
+      if (!state.isFailureTold) options.onError("the broker cannot be reached", cause);
+      state.isFailureTold = true;
     }
     await delay(reconnectDelayMs(state), signal);
   }
@@ -157,6 +166,7 @@ async function followStatus(connection: NatsConnection, state: LinkState, follow
 function goUp(connection: NatsConnection, state: LinkState, { options, watch }: Following): void {
   state.isUp = true;
   state.attemptCount = 0;
+  state.isFailureTold = false;
   state.epoch = new AbortController();
   if (watch !== undefined) void watchAgainAndAgain(connection, watch, { options, signal: state.epoch.signal }); // Tells its failures itself.
   options.onUp?.();

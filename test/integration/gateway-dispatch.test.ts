@@ -3,7 +3,17 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
-import { createWorld, fn, live, startInstance, text, type Respond, type ScriptedInstance, type Script, type World } from "../support/gateway-world.ts";
+import {
+  createWorld,
+  fn,
+  live,
+  startInstance,
+  text,
+  type Respond,
+  type ScriptedInstance,
+  type Script,
+  type World,
+} from "../support/gateway-world.ts";
 import { until } from "../support/until.ts";
 
 let world: World;
@@ -30,8 +40,11 @@ const instance = async (script: Script): Promise<ScriptedInstance> => {
 const answersNothing: Script = () => undefined;
 const answersItsName: Script = ({ header, respond }) => text(respond, header.id);
 
-const serve = (instanceIds: readonly string[], more: Partial<FunctionSnapshot> = {}, beside: readonly FunctionSnapshot[] = []): Promise<void> =>
-  world.put({ deployment: live(world, [fn("ANY", "/", { instanceIds, ...more }), ...beside]) });
+const serve = (
+  instanceIds: readonly string[],
+  more: Partial<FunctionSnapshot> = {},
+  beside: readonly FunctionSnapshot[] = [],
+): Promise<void> => world.put({ deployment: live(world, [fn("ANY", "/", { instanceIds, ...more }), ...beside]) });
 
 const timed = async (run: () => Promise<Response>): Promise<{ status: number; code: string | null; ms: number }> => {
   const startMs = performance.now();
@@ -184,7 +197,11 @@ describe("losing an instance", () => {
 describe("large answers", () => {
   const LARGE = Buffer.alloc(6_000_000, "large ");
   let streamCount = 0;
-  const holds: Script = ({ respond }) => respond({ v: 1, kind: "held", status: 200, headers: ["content-type", "text/plain"], bodyBytes: LARGE.length, streamId: `s${++streamCount}` }, LARGE);
+  const holds: Script = ({ respond }) =>
+    respond(
+      { v: 1, kind: "held", status: 200, headers: ["content-type", "text/plain"], bodyBytes: LARGE.length, streamId: `s${++streamCount}` },
+      LARGE,
+    );
 
   it("arrive whole, and a small one beside 32 of them does not wait for them", async () => {
     const large = await instance(holds);
@@ -229,7 +246,9 @@ describe("large answers", () => {
 
   it("cut the connection where the instance dies in the middle, so that no short body looks complete", async () => {
     const held = LARGE.subarray(0, 1_000_000);
-    const large = await instance(({ respond }) => respond({ v: 1, kind: "held", status: 200, headers: [], bodyBytes: LARGE.length, streamId: "half" }, held));
+    const large = await instance(({ respond }) =>
+      respond({ v: 1, kind: "held", status: 200, headers: [], bodyBytes: LARGE.length, streamId: "half" }, held),
+    );
     await serve([large.id]);
     const outcome = new Promise<string>((resolve) => {
       const request = httpRequest(base, (answer) => {

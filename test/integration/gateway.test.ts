@@ -13,10 +13,14 @@ let base: string;
 beforeAll(async () => {
   world = await createWorld();
   base = `http://127.0.0.1:${world.port}`;
-  echo = await startInstance(
-    world,
-    "echo1",
-    ({ header, body, respond }) => text(respond, JSON.stringify({ ...header, body: body.length > 1_000 ? createHash("sha256").update(body).digest("hex") : Buffer.from(body).toString("base64") })),
+  echo = await startInstance(world, "echo1", ({ header, body, respond }) =>
+    text(
+      respond,
+      JSON.stringify({
+        ...header,
+        body: body.length > 1_000 ? createHash("sha256").update(body).digest("hex") : Buffer.from(body).toString("base64"),
+      }),
+    ),
   );
 });
 
@@ -71,7 +75,10 @@ describe("before anything is deployed", () => {
     const answer = await fetch(base);
     expect(answer.status).toBe(503);
     expect(answer.headers.get("retry-after")).toBe("1");
-    expect(await problem(answer)).toMatchObject({ code: "NOTHING_DEPLOYED", detail: expect.stringContaining("orchestrator up") as unknown });
+    expect(await problem(answer)).toMatchObject({
+      code: "NOTHING_DEPLOYED",
+      detail: expect.stringContaining("orchestrator up") as unknown,
+    });
   });
 
   it("shows a page to a browser", async () => {
@@ -83,28 +90,54 @@ describe("before anything is deployed", () => {
 
 describe("routing", () => {
   beforeAll(async () => {
-    await world.put({ deployment: live(world, routes([["GET", "/"], ["GET", "/shop/:item"], ["POST", "/api/submit"], ["ANY", "/files/*"]])) });
+    await world.put({
+      deployment: live(
+        world,
+        routes([
+          ["GET", "/"],
+          ["GET", "/shop/:item"],
+          ["POST", "/api/submit"],
+          ["ANY", "/files/*"],
+        ]),
+      ),
+    });
   });
 
   it("gives a function its route, path, query and decoded params", async () => {
-    expect(await echoed("/shop/a%2Fb?x=1&y")).toMatchObject({ route: "GET /shop/:item", path: "/shop/a%2Fb", query: "x=1&y", params: { item: "a/b" } });
+    expect(await echoed("/shop/a%2Fb?x=1&y")).toMatchObject({
+      route: "GET /shop/:item",
+      path: "/shop/a%2Fb",
+      query: "x=1&y",
+      params: { item: "a/b" },
+    });
     expect(await echoed("/files/a/b.txt", { method: "DELETE" })).toMatchObject({ route: "ANY /files/*", params: { proxy: "a/b.txt" } });
   });
 
   it("gives what no route captures to GET / as $default, with its own method and body", async () => {
-    expect(await echoed("/nowhere", { method: "PUT", body: "x" })).toMatchObject({ route: "$default", method: "PUT", path: "/nowhere", params: null, body: "eA==" });
+    expect(await echoed("/nowhere", { method: "PUT", body: "x" })).toMatchObject({
+      route: "$default",
+      method: "PUT",
+      path: "/nowhere",
+      params: null,
+      body: "eA==",
+    });
   });
 
   it("carries bytes of a body, also chunked and after 100-continue", async () => {
     const bytes = Buffer.from([0, 255, 10, 13, 128]);
     expect((await echoed("/api/submit", { method: "POST", body: bytes })).body).toBe(bytes.toString("base64"));
-    const chunked = "POST /api/submit HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    const chunked =
+      "POST /api/submit HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
     expect(await raw(chunked)).toContain(Buffer.from("abcde").toString("base64"));
     const continued = await new Promise<string>((resolve, reject) => {
-      const request = httpRequest(`${base}/api/submit`, { method: "POST", headers: { expect: "100-continue", "content-length": 2 } }, (answer) => {
-        let body = "";
-        answer.on("data", (chunk: Buffer) => void (body += chunk.toString())).on("end", () => resolve(body));
-      });
+      const request = httpRequest(
+        `${base}/api/submit`,
+        { method: "POST", headers: { expect: "100-continue", "content-length": 2 } },
+        (answer) => {
+          let body = "";
+          answer.on("data", (chunk: Buffer) => void (body += chunk.toString())).on("end", () => resolve(body));
+        },
+      );
       request.on("continue", () => request.end("ok")).on("error", reject);
       request.flushHeaders();
     });
@@ -126,7 +159,13 @@ describe("routing", () => {
   });
 
   it("finds apps by host, whatever its case and port", async () => {
-    await world.put({ appId: "other", appName: "other", hosts: ["other.test"], isDefault: false, deployment: live(world, routes([["GET", "/only-here"]])) });
+    await world.put({
+      appId: "other",
+      appName: "other",
+      hosts: ["other.test"],
+      isDefault: false,
+      deployment: live(world, routes([["GET", "/only-here"]])),
+    });
     expect(await raw("GET /only-here HTTP/1.1\r\nhost: OTHER.test:81\r\nconnection: close\r\n\r\n")).toContain('"route":"GET /only-here"');
     expect(await raw("GET /nothing HTTP/1.1\r\nhost: other.test\r\nconnection: close\r\n\r\n")).toContain("ROUTE_NOT_FOUND");
     await world.remove("other");
@@ -134,7 +173,9 @@ describe("routing", () => {
   });
 
   it("drops forwarded headers of strangers and writes its own", async () => {
-    const { headers, sourceIp } = await echoed("/shop/x", { headers: { "x-forwarded-for": "6.6.6.6", "x-forwarded-secret": "1", forwarded: "for=6.6.6.6", "x-other": "stays" } });
+    const { headers, sourceIp } = await echoed("/shop/x", {
+      headers: { "x-forwarded-for": "6.6.6.6", "x-forwarded-secret": "1", forwarded: "for=6.6.6.6", "x-other": "stays" },
+    });
     expect(sourceIp).toBe("127.0.0.1");
     expect(headers.join(" ")).not.toContain("6.6.6.6");
     expect(headers).toEqual(expect.arrayContaining(["x-other", "stays", "x-forwarded-for", "127.0.0.1", "x-forwarded-proto", "http"]));
@@ -185,7 +226,9 @@ describe("what is no proper request", () => {
   });
 
   it("takes the absolute form, whose host stands above the header", async () => {
-    expect(await raw("GET http://Elsewhere.test:80/shop/1?q HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).toContain('"path":"/shop/1"');
+    expect(await raw("GET http://Elsewhere.test:80/shop/1?q HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")).toContain(
+      '"path":"/shop/1"',
+    );
   });
 
   it("answers pipelined requests in their order", async () => {
@@ -195,7 +238,9 @@ describe("what is no proper request", () => {
   });
 
   it("ignores an upgrade", async () => {
-    expect(await raw("GET /shop/1 HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n")).toMatch(/^HTTP\/1.1 200 /);
+    expect(await raw("GET /shop/1 HTTP/1.1\r\nhost: x\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\n")).toMatch(
+      /^HTTP\/1.1 200 /,
+    );
   });
 
   it("serves all of these without an error of its own", async () => {
@@ -210,12 +255,17 @@ describe("answers of functions", () => {
     const body = Buffer.from("body");
     odd = await startInstance(world, "odd1", ({ header, respond }) => {
       const whole = { v: 1, kind: "whole", status: 200, headers: [] as string[], bodyBytes: body.length } as const;
-      if (header.path === "/framing") respond({ ...whole, headers: ["Transfer-Encoding", "chunked", "Content-Length", "9", "set-cookie", "a=1", "set-cookie", "b=2"] }, body);
+      if (header.path === "/framing")
+        respond(
+          { ...whole, headers: ["Transfer-Encoding", "chunked", "Content-Length", "9", "set-cookie", "a=1", "set-cookie", "b=2"] },
+          body,
+        );
       else if (header.path === "/split") respond({ ...whole, headers: ["x-a", "1\r\nx-b: 2"] }, body);
       else if (header.path === "/status") respond({ ...whole, status: 99 }, body);
       else if (header.path === "/length") respond({ ...whole, bodyBytes: 3 }, body);
       else if (header.path === "/empty") respond({ ...whole, status: 204, bodyBytes: 4 });
-      else if (header.path === "/threw") respond({ v: 1, kind: "failed", code: "HANDLER_THREW", message: "oh", stack: "Error: oh\n    at index.js:1" });
+      else if (header.path === "/threw")
+        respond({ v: 1, kind: "failed", code: "HANDLER_THREW", message: "oh", stack: "Error: oh\n    at index.js:1" });
       else respond({ v: 1, kind: "failed", code: "API_TOKEN_REFUSED", message: "a lie" });
     });
     await world.put({ deployment: live(world, routes([["ANY", "/*"]], ["odd1"])) });
@@ -264,7 +314,8 @@ describe("snapshots", () => {
       }
     };
     const clients = Array.from({ length: 8 }, client);
-    for (let round = 0; round < 20; round++) await world.put({ deployment: live(world, routes([["GET", "/"]], [round % 2 === 0 ? "flip2" : "flip1"])) });
+    for (let round = 0; round < 20; round++)
+      await world.put({ deployment: live(world, routes([["GET", "/"]], [round % 2 === 0 ? "flip2" : "flip1"])) });
     load.isOver = true;
     await Promise.all(clients);
     expect([...statuses.keys()]).toEqual([200]);
@@ -276,7 +327,10 @@ describe("snapshots", () => {
     await world.put({ deployment: live(world, routes([["GET", "/"]])), sequence: 1_000 });
     const before = await world.status();
     const bucket = await world.client().jetstream().views.kv("snapshot_staging");
-    await bucket.put("app", JSON.stringify({ v: 1, appId: "app", appName: "app", hosts: [], isDefault: true, sequence: 5, deployment: { kind: "none" } }));
+    await bucket.put(
+      "app",
+      JSON.stringify({ v: 1, appId: "app", appName: "app", hosts: [], isDefault: true, sequence: 5, deployment: { kind: "none" } }),
+    );
     await bucket.put("app", "no snapshot at all");
     await world.put({ appId: "marker", hosts: ["marker.test"], isDefault: false, deployment: { kind: "none" } }); // It came later, and is there.
     expect((await world.status()).sequences["app"]).toBe(before.sequences["app"]);

@@ -4,8 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect, type NatsConnection } from "nats";
-import { decodeEnvelope, encodeEnvelope, type AnswerHeader, type PullHeader, type RequestHeader } from "../../runtime-image/contract/envelope.ts";
+import { connect, jwtAuthenticator, type NatsConnection } from "nats";
+import {
+  decodeEnvelope,
+  encodeEnvelope,
+  type AnswerHeader,
+  type PullHeader,
+  type RequestHeader,
+} from "../../runtime-image/contract/envelope.ts";
 import type { GatewayConfig, GatewayStatus } from "../../runtime-image/contract/gateway-config.ts";
 import { ANSWER_CHUNK_BYTES, HEADER_BYTES_MAX, REQUEST_BODY_BYTES_MAX, TARGET_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import type { AppSnapshot, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
@@ -41,7 +47,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   let client = await connectPatiently(url);
   if (options.makesBucket !== false) await client.jetstream().views.kv(snapshotBucket(ENVIRONMENT));
   const gateway = startGateway(folder, { url, config: options.config ?? {} });
-  await until(() => gateway.output().includes('"listening"') || gateway.child.exitCode !== null, { timeoutMs: 10_000, what: "the gateway listens" });
+  await until(() => gateway.output().includes('"listening"') || gateway.child.exitCode !== null, {
+    timeoutMs: 10_000,
+    what: "the gateway listens",
+  });
   let sequence = 0;
 
   const bucket = () => client.jetstream().views.kv(snapshotBucket(ENVIRONMENT));
@@ -50,7 +59,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ({ sequences }) => test(sequences),
       () => false, // It may not be connected yet.
     );
-  const status = async (): Promise<GatewayStatus> => (await client.request(gatewayStatusSubject(ENVIRONMENT), undefined, { timeout: 2_000 })).json<GatewayStatus>();
+  const status = async (): Promise<GatewayStatus> =>
+    (await client.request(gatewayStatusSubject(ENVIRONMENT), undefined, { timeout: 2_000 })).json<GatewayStatus>();
   return {
     url,
     port: portIn(gateway.output()),
@@ -60,7 +70,10 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       sequence++;
       const full: AppSnapshot = { v: 1, appId: "app", appName: "app", hosts: [], isDefault: true, sequence, ...snapshot };
       await (await bucket()).put(full.appId, JSON.stringify(full));
-      await until(() => serves((sequences) => sequences[full.appId] === full.sequence), { timeoutMs: 5_000, what: "the snapshot is taken" });
+      await until(() => serves((sequences) => sequences[full.appId] === full.sequence), {
+        timeoutMs: 5_000,
+        what: "the snapshot is taken",
+      });
     },
     async remove(appId) {
       await (await bucket()).delete(appId);
@@ -114,8 +127,16 @@ export interface ScriptedInstance {
   thaw(): void;
 }
 
-export async function startInstance(world: World, id: string, script: Script): Promise<ScriptedInstance> {
-  const connection = await connect({ servers: world.url, maxReconnectAttempts: -1, reconnectTimeWait: 50, reconnectJitter: 0 });
+/** Without credentials for a broker that asks for none. */
+export async function startInstance(
+  broker: { readonly url: string; readonly credentials?: { readonly jwt: string; readonly seed: string } },
+  id: string,
+  script: Script,
+): Promise<ScriptedInstance> {
+  const { url, credentials } = broker;
+  const authenticator =
+    credentials === undefined ? {} : { authenticator: jwtAuthenticator(credentials.jwt, new TextEncoder().encode(credentials.seed)) };
+  const connection = await connect({ servers: url, ...authenticator, maxReconnectAttempts: -1, reconnectTimeWait: 50, reconnectJitter: 0 });
   const received: RequestHeader[] = [];
   const held = new Map<string, Uint8Array>();
   let isFrozen = false;
@@ -204,13 +225,13 @@ async function connectPatiently(url: string): Promise<NatsConnection> {
   return connection;
 }
 
-interface GatewayChild {
+export interface GatewayChild {
   readonly child: ChildProcess;
   readonly output: () => string;
   readonly exited: Promise<number | null>;
 }
 
-function startGateway(folder: string, { url, config }: { url: string; config: Partial<GatewayConfig> }): GatewayChild {
+export function startGateway(folder: string, config: Partial<GatewayConfig> & Pick<GatewayConfig, "broker">): GatewayChild {
   const file = join(folder, "gateway.json");
   const full: GatewayConfig = {
     v: 1,
@@ -218,7 +239,6 @@ function startGateway(folder: string, { url, config }: { url: string; config: Pa
     environment: ENVIRONMENT,
     listen: [{ host: "127.0.0.1", port: 0 }],
     trustedProxies: [],
-    broker: { url, jwt: "", seed: "" },
     limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
     ...config,
   };
@@ -231,9 +251,15 @@ function startGateway(folder: string, { url, config }: { url: string; config: Pa
   return { child, output: () => output, exited };
 }
 
-const portIn = (output: string): number => Number(/"addresses":\["127\.0\.0\.1:(\d+)"/.exec(output)?.[1] ?? 0);
+export const gatewayListens = (gateway: GatewayChild): Promise<void> =>
+  until(() => gateway.output().includes('"listening"') || gateway.child.exitCode !== null, {
+    timeoutMs: 10_000,
+    what: "the gateway listens",
+  });
 
-function end(child: ChildProcess): Promise<void> {
+export const portIn = (output: string): number => Number(/"addresses":\["127\.0\.0\.1:(\d+)"/.exec(output)?.[1] ?? 0);
+
+export function end(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.once("exit", () => resolve());

@@ -23,7 +23,14 @@ describe("the config", () => {
   });
 
   it("names every problem at once", () => {
-    const wrong = { ...config, v: 2, gatewayId: "G.1", listen: [{ host: 1, port: 70_000 }], trustedProxies: ["10.0.0.0/33", "host"], limits: {} };
+    const wrong = {
+      ...config,
+      v: 2,
+      gatewayId: "G.1",
+      listen: [{ host: 1, port: 70_000 }],
+      trustedProxies: ["10.0.0.0/33", "host"],
+      limits: {},
+    };
     const problems = (() => {
       try {
         checkConfig(wrong);
@@ -48,12 +55,20 @@ describe("the config", () => {
 
 describe("error answers", () => {
   it("are problems, or pages for who asks for them", () => {
-    expect(["*/*", "application/json", "text/html;q=0, */*", "application/json, text/html;q=0.5", ""].map(prefersHtml)).toEqual([false, false, false, false, false]);
-    expect(["text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "TEXT/HTML; q=0.9, application/json;q=0.8"].map(prefersHtml)).toEqual([true, true, true]);
+    expect(["*/*", "application/json", "text/html;q=0, */*", "application/json, text/html;q=0.5", ""].map(prefersHtml)).toEqual([
+      false,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(["text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "TEXT/HTML; q=0.9, application/json;q=0.8"].map(prefersHtml)).toEqual(
+      [true, true, true],
+    );
   });
 
   it("escape what others wrote", () => {
-    const { body } = errorAnswer({ code: "HANDLER_THREW", requestId: "<id>", detail: "<script>&\"", accept: "text/html" });
+    const { body } = errorAnswer({ code: "HANDLER_THREW", requestId: "<id>", detail: '<script>&"', accept: "text/html" });
     expect(body).not.toContain("<script>");
     expect(body).toContain("&lt;script&gt;&amp;&quot;");
     expect(body).toContain("&lt;id&gt;");
@@ -63,7 +78,13 @@ describe("error answers", () => {
     const { headers, body } = errorAnswer({ code: "NO_CAPACITY", requestId: "id", detail: "é", accept: "" });
     expect(headers[headers.indexOf("content-length") + 1]).toBe(String(Buffer.byteLength(body)));
     expect(headers[headers.indexOf("retry-after") + 1]).toBe("1");
-    expect(JSON.parse(body)).toMatchObject({ type: "urn:orchestrator:error:NO_CAPACITY", status: 503, detail: "é", code: "NO_CAPACITY", requestId: "id" });
+    expect(JSON.parse(body)).toMatchObject({
+      type: "urn:orchestrator:error:NO_CAPACITY",
+      status: 503,
+      detail: "é",
+      code: "NO_CAPACITY",
+      requestId: "id",
+    });
   });
 
   it("explain nothing in production but what its owner has to do", () => {
@@ -101,7 +122,8 @@ describe("snapshots", () => {
 
   it("are not taken from what is none", () => {
     const snapshots = createSnapshots();
-    for (const text of ["", "null", "{}", "[]", '{"v":2}', snapshot(1).replace('"none"', '"other"')]) expect(snapshots.take("a", text).kind).toBe("ignored");
+    for (const text of ["", "null", "{}", "[]", '{"v":2}', snapshot(1).replace('"none"', '"other"')])
+      expect(snapshots.take("a", text).kind).toBe("ignored");
     expect(snapshots.take("b", snapshot(1)).kind).toBe("ignored");
   });
 });

@@ -1,9 +1,10 @@
 // What a dispatcher decides, with links and a clock that the test holds in its hands.
 import { describe, expect, it } from "vitest";
 import { createByteBudget } from "../../../../gateway/dispatch/byte-budget.ts";
-import { createDispatcher, type Dispatcher, type Way } from "../../../../gateway/dispatch/dispatcher.ts";
+import { createDispatcher, type Dispatcher } from "../../../../gateway/dispatch/dispatcher.ts";
 import { createInstance, pickInstance } from "../../../../gateway/dispatch/instance.ts";
 import type { Job } from "../../../../gateway/dispatch/job.ts";
+import type { Way } from "../../../../gateway/dispatch/links.ts";
 import { createProbes } from "../../../../gateway/dispatch/probes.ts";
 import { createQueue } from "../../../../gateway/dispatch/queue.ts";
 import { decodeEnvelope, encodeEnvelope, type RequestHeader } from "../../../../runtime-image/contract/envelope.ts";
@@ -34,7 +35,9 @@ class Bench {
   });
 
   serve(instanceIds: readonly string[], more: Partial<FunctionSnapshot> = {}): void {
-    this.dispatcher.update([{ name: "f", method: "ANY", path: "/", generation: "current", concurrency: 1, timeoutMs: 10_000, instanceIds, ...more }]);
+    this.dispatcher.update([
+      { name: "f", method: "ANY", path: "/", generation: "current", concurrency: 1, timeoutMs: 10_000, instanceIds, ...more },
+    ]);
   }
 
   submit(name: string, method = "POST"): void {
@@ -42,7 +45,20 @@ class Bench {
   }
 
   job(name: string, method: string): Job {
-    const request = { v: 1, id: name, method, path: "/", query: "", route: "ANY /", params: null, headers: [], sourceIp: "", scheme: "http", httpVersion: "1.1", startEpochMs: 0 } as const;
+    const request = {
+      v: 1,
+      id: name,
+      method,
+      path: "/",
+      query: "",
+      route: "ANY /",
+      params: null,
+      headers: [],
+      sourceIp: "",
+      scheme: "http",
+      httpVersion: "1.1",
+      startEpochMs: 0,
+    } as const;
     return {
       request,
       body: new Uint8Array(0),
@@ -59,11 +75,17 @@ class Bench {
   }
 
   requests(): string[] {
-    return this.sent.filter(({ subject }) => subject.endsWith(".req")).map(({ subject, bytes }) => `${decodeEnvelope<RequestHeader>(bytes).header.id}→${subject.split(".")[1]}`);
+    return this.sent
+      .filter(({ subject }) => subject.endsWith(".req"))
+      .map(({ subject, bytes }) => `${decodeEnvelope<RequestHeader>(bytes).header.id}→${subject.split(".")[1]}`);
   }
 
   answer(index: number, subject = this.sent[index]?.replyTo ?? ""): void {
-    this.dispatcher.onMessage({ subject, bytes: encodeEnvelope({ v: 1, kind: "whole", status: 200, headers: [], bodyBytes: 0 }), isUndelivered: false });
+    this.dispatcher.onMessage({
+      subject,
+      bytes: encodeEnvelope({ v: 1, kind: "whole", status: 200, headers: [], bodyBytes: 0 }),
+      isUndelivered: false,
+    });
   }
 
   refuse(index: number): void {
@@ -172,7 +194,14 @@ describe("a dispatcher", () => {
     bench.up.small = true;
     bench.dispatcher.onUp("small");
     await bench.turn();
-    expect(new Set(bench.requests().slice(2).map((text) => text.split("→")[0]))).toEqual(new Set(["read", "unsent"]));
+    expect(
+      new Set(
+        bench
+          .requests()
+          .slice(2)
+          .map((text) => text.split("→")[0]),
+      ),
+    ).toEqual(new Set(["read", "unsent"]));
     bench.dispatcher.onDown("small");
     expect(bench.outcomes).toEqual(["write INSTANCE_LOST", "unsent INSTANCE_LOST", "read INSTANCE_LOST"]);
   });

@@ -12,7 +12,8 @@ const routes = (...keys: string[]): Listed[] =>
     const [method = "", path = ""] = key.split(" ");
     return { method: method as RouteMethod, path }; // The tests below write methods that exist.
   });
-const match = (listed: readonly Listed[], method: string, path: string): RouteMatch | null => matchRoute(buildRouteTable(listed), { method, path });
+const match = (listed: readonly Listed[], method: string, path: string): RouteMatch | null =>
+  matchRoute(buildRouteTable(listed), { method, path });
 
 describe("matching a path", () => {
   it("prefers static over param over catch-all, segment by segment from the left", () => {
@@ -73,7 +74,9 @@ describe("matching a path", () => {
 });
 
 const segment = fc.constantFrom("a", "b", "aa", ":x", ":y");
-const routePath = fc.tuple(fc.array(segment, { maxLength: 4 }), fc.boolean()).map(([segments, hasRest]) => `/${[...segments, ...(hasRest ? ["*"] : [])].join("/")}`);
+const routePath = fc
+  .tuple(fc.array(segment, { maxLength: 4 }), fc.boolean())
+  .map(([segments, hasRest]) => `/${[...segments, ...(hasRest ? ["*"] : [])].join("/")}`);
 const method = fc.constantFrom<RouteMethod>("GET", "POST", "HEAD", "ANY");
 const routeList = fc.uniqueArray(fc.record({ method, path: routePath }), {
   maxLength: 12,
@@ -90,7 +93,13 @@ function slowMatch(listed: readonly Listed[], { method: asked, path }: { method:
   const order = asked === "HEAD" ? ["HEAD", "GET", "ANY"] : [asked, "ANY"];
   const fitting = listed
     .filter((route) => order.includes(route.method))
-    .map((route) => ({ route, rank: rankOf(route.path.split("/").filter((part) => part !== ""), segments) }))
+    .map((route) => ({
+      route,
+      rank: rankOf(
+        route.path.split("/").filter((part) => part !== ""),
+        segments,
+      ),
+    }))
     .flatMap(({ route, rank }) => (rank === null ? [] : [{ route, rank: `${rank}|${order.indexOf(route.method)}` }]))
     .toSorted((left, right) => (left.rank < right.rank ? -1 : 1));
   const best = fitting[0]?.route;
@@ -127,7 +136,9 @@ describe("matching any path against any routes", () => {
   it("does not depend on the order of the routes", () => {
     fc.assert(
       fc.property(routeList, request, fc.nat(), (listed, asked, seed) => {
-        const shuffled = listed.map((route, index) => ({ route, at: (index * 7_919 + seed) % 101 })).toSorted((left, right) => left.at - right.at);
+        const shuffled = listed
+          .map((route, index) => ({ route, at: (index * 7_919 + seed) % 101 }))
+          .toSorted((left, right) => left.at - right.at);
         expect(matchRoute(buildRouteTable(shuffled.map(({ route }) => route)), asked)).toEqual(matchRoute(buildRouteTable(listed), asked));
       }),
     );

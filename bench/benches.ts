@@ -1,6 +1,6 @@
 // Every bench by its name: each runs, and gives its section of the results.
 import { coldSection, measureCold, type ColdResult } from "./cold.ts";
-import { compare, compareSection } from "./compare.ts";
+import { type Cell, compare, compareSection } from "./compare.ts";
 import { startServerContainer } from "./docker.ts";
 import { machineLines } from "./machine.ts";
 import { measureMemory, memorySection } from "./memory.ts";
@@ -16,6 +16,7 @@ import { type EngineKind, platformRow } from "./rows/platform.ts";
 export interface BenchSettings {
   readonly isQuick: boolean;
   readonly engines: readonly EngineKind[];
+  readonly cell: Cell; // What is profiled.
   readonly stack: AsyncDisposableStack;
   readonly signal: AbortSignal;
 }
@@ -49,14 +50,18 @@ async function runCompare({ isQuick, engines, stack, signal }: BenchSettings): P
 async function runCold({ isQuick, engines, stack, signal }: BenchSettings): Promise<string> {
   const machine = await machineLines();
   const results: ColdResult[] = [];
-  for (const engine of engines) results.push(await alone(stack, (own) => measureCold(engine, { sampleCount: isQuick ? 4 : COLD_SAMPLE_COUNT, stack: own, signal })));
+  for (const engine of engines)
+    results.push(await alone(stack, (own) => measureCold(engine, { sampleCount: isQuick ? 4 : COLD_SAMPLE_COUNT, stack: own, signal })));
   return coldSection(results, machine);
 }
 
 async function runReload({ isQuick, engines, stack, signal }: BenchSettings): Promise<string> {
   const machine = await machineLines();
   const results: ReloadResult[] = [];
-  for (const engine of engines) results.push(await alone(stack, (own) => measureReload(engine, { sampleCount: isQuick ? 5 : RELOAD_SAMPLE_COUNT, stack: own, signal })));
+  for (const engine of engines)
+    results.push(
+      await alone(stack, (own) => measureReload(engine, { sampleCount: isQuick ? 5 : RELOAD_SAMPLE_COUNT, stack: own, signal })),
+    );
   return reloadSection(results, machine);
 }
 
@@ -71,9 +76,9 @@ async function runRoutes({ isQuick, engines: [engine = "docker"], stack, signal 
   return routesSection(await measureRoutes(engine, { isQuick, stack, signal }), { machine: await machineLines(), engine });
 }
 
-async function runProfile({ engines: [engine = "docker"], stack, signal }: BenchSettings): Promise<string> {
+async function runProfile({ engines: [engine = "docker"], cell, stack, signal }: BenchSettings): Promise<string> {
   await assertTools(["wrk"]);
-  return profileSection(await measureProfiles(engine, { stack, signal }));
+  return profileSection(await measureProfiles(engine, { cell, stack, signal }));
 }
 
 /** What one engine's turn started is gone before the next one's. */
@@ -89,5 +94,6 @@ async function alone<Value>(stack: AsyncDisposableStack, work: (own: AsyncDispos
 async function assertTools(names: readonly string[]): Promise<void> {
   const versions = await Promise.all(names.map(async (name) => versionOf(name, ["-v"])));
   const missing = names.filter((_, index) => versions[index] === null);
-  if (missing.length > 0) throw new BenchError(`${missing.join(" and ")} missing. On Debian and Ubuntu: apt-get install ${missing.join(" ")}`);
+  if (missing.length > 0)
+    throw new BenchError(`${missing.join(" and ")} missing. On Debian and Ubuntu: apt-get install ${missing.join(" ")}`);
 }

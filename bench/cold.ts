@@ -26,7 +26,10 @@ const READY_TIMEOUT_MS = 30_000;
 // Two ends within this count as a row and the second replacement would wait, so every instance gets to live longer.
 const SETTLE_MS = SETTLED_AFTER_MS + 200;
 
-export async function measureCold(engine: EngineKind, options: { sampleCount: number; stack: AsyncDisposableStack; signal: AbortSignal }): Promise<ColdResult> {
+export async function measureCold(
+  engine: EngineKind,
+  options: { sampleCount: number; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<ColdResult> {
   const { stack, signal } = options;
   say(`cold start: starting the platform with ${engine}`);
   const platform = await startPlatform({ engine, app: BENCH_APP, isWatching: false, stack, signal });
@@ -38,7 +41,9 @@ export async function measureCold(engine: EngineKind, options: { sampleCount: nu
     const sample = await oneColdStart(platform, client, signal);
     if (sample === null) failedCount += 1;
     else samples.push(sample);
-    say(`cold start ${index} of ${options.sampleCount}: ${sample === null ? "failed" : `${Math.round(sample.fromStartMs)} ms, ${Math.round(sample.fromKillMs)} ms since the kill`}`);
+    say(
+      `cold start ${index} of ${options.sampleCount}: ${sample === null ? "failed" : `${Math.round(sample.fromStartMs)} ms, ${Math.round(sample.fromKillMs)} ms since the kill`}`,
+    );
   }
   return { engine, samples, failedCount };
 }

@@ -1,6 +1,6 @@
 // The comparison: every row serves the same app, measured side by side in interleaved rounds; medians.
 import { CONCURRENCY_CURRENT } from "../runtime-image/contract/limits.ts";
-import { cpuBetween, cpuOfTrees } from "./cpu.ts";
+import { cpuBetween, cpuOfTrees, watchForeignCpu } from "./cpu.ts";
 import { type Load, type LoadReport, runLoad } from "./load.ts";
 import { say } from "./log.ts";
 import { BenchError } from "./processes.ts";
@@ -16,15 +16,27 @@ export interface CellResult {
   readonly cpuUsPerRequest: number;
 }
 
+export interface Comparison {
+  readonly rows: readonly RowResult[];
+  readonly foreignShare: number; // Of the machine, used by programs that are no part of the bench.
+}
+
 export interface RowResult {
   readonly name: string;
   readonly rounds: readonly Readonly<Record<Cell, CellResult>>[];
 }
 
 const get = (path: string, connectionCount: number): Load => ({ method: "GET", path, bodyBytes: 0, connectionCount, durationS: 2 });
-const post = (bodyBytes: number, connectionCount: number): Load => ({ method: "POST", path: "/echo", bodyBytes, connectionCount, durationS: 2 });
+const post = (bodyBytes: number, connectionCount: number): Load => ({
+  method: "POST",
+  path: "/echo",
+  bodyBytes,
+  connectionCount,
+  durationS: 2,
+});
 
-const LOADS: Readonly<Record<Cell, Load>> = {
+/** What each cell asks for. */
+export const LOADS: Readonly<Record<Cell, Load>> = {
   get: { ...get("/", 32), durationS: 4 },
   single: get("/", 1),
   post: post(1_000, 32),
@@ -40,7 +52,7 @@ export interface CompareOptions {
   readonly signal: AbortSignal;
 }
 
-export async function compare(rows: readonly Row[], stack: AsyncDisposableStack, options: CompareOptions): Promise<readonly RowResult[]> {
+export async function compare(rows: readonly Row[], stack: AsyncDisposableStack, options: CompareOptions): Promise<Comparison> {
   const running: { name: string; row: RunningRow; rounds: Record<Cell, CellResult>[] }[] = [];
   for (const row of rows) {
     say(`starting ${row.name}`);
@@ -50,12 +62,14 @@ export async function compare(rows: readonly Row[], stack: AsyncDisposableStack,
     await assertSameAnswers(name, row.url, options.signal);
     await runLoad(row.url, { ...LOADS.get, durationS: 2 }, options.signal); // The compilers of V8 have their say first.
   }
+  const rootPids = async (): Promise<number[]> => (await Promise.all(running.map(({ row }) => row.rootPids()))).flat();
+  const foreignShare = await watchForeignCpu(rootPids);
   for (let round = 1; round <= options.roundCount; round += 1)
     for (const { name, row, rounds } of running) {
       say(`round ${round} of ${options.roundCount}: ${name}`);
       rounds.push(await measure(row, options));
     }
-  return running;
+  return { rows: running, foreignShare: await foreignShare() };
 }
 
 async function measure(row: RunningRow, { isQuick, signal }: CompareOptions): Promise<Record<Cell, CellResult>> {
@@ -85,7 +99,8 @@ async function assertSameAnswers(name: string, url: string, signal: AbortSignal)
     [await text("/echo", "x".repeat(100_000)), '200 {"bytes":100000}'],
     [await text("/text/5000000"), `200 ${"x".repeat(5_000_000)}`],
   ];
-  for (const [got, wanted] of expected) if (got !== wanted) throw new BenchError(`${name} answers ${got.slice(0, 200)}, not ${wanted.slice(0, 200)}`);
+  for (const [got, wanted] of expected)
+    if (got !== wanted) throw new BenchError(`${name} answers ${got.slice(0, 200)}, not ${wanted.slice(0, 200)}`);
 }
 
 interface Line {
@@ -95,12 +110,16 @@ interface Line {
 }
 
 /** Pure: the table and what it says about the targets. */
-export function compareSection(rows: readonly RowResult[], facts: { readonly machine: string; readonly roundCount: number }): string {
+export function compareSection(
+  { rows, foreignShare }: Comparison,
+  facts: { readonly machine: string; readonly roundCount: number },
+): string {
   const lines = rows.map(lineOf);
   const rateOf = (line: Line | undefined): number | undefined => line?.of("get", (result) => result.report.requestsPerS);
   const [bare, nginx, proxy] = ["bare", "nginx", "http-proxy"].map((start) => rateOf(lines.find((line) => line.name.startsWith(start))));
   const rate = (line: Line, cell: Cell): string => whole(line.of(cell, (result) => result.report.requestsPerS));
-  const megabytes = (line: Line, cell: Cell, bytes: number): string => whole((line.of(cell, (result) => result.report.requestsPerS) * bytes) / 1e6);
+  const megabytes = (line: Line, cell: Cell, bytes: number): string =>
+    whole((line.of(cell, (result) => result.report.requestsPerS) * bytes) / 1e6);
   const table = markdownTable<Line>(
     [
       { title: "row", cell: (line) => line.name, align: "left" },
@@ -121,7 +140,7 @@ export function compareSection(rows: readonly RowResult[], facts: { readonly mac
     ],
     lines,
   );
-  return `## Side by side\n\n${facts.machine}\n\n${table}\n\n${notes(facts.roundCount)}`;
+  return `## Side by side\n\n${facts.machine}\n\n${table}\n\n${notes(facts.roundCount)}\nOther programs used ${whole(foreignShare * 100)} % of the machine meanwhile.`;
 }
 
 function lineOf(row: RowResult): Line {

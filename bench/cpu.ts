@@ -1,5 +1,6 @@
 // What the processes of a row use: CPU time and memory, read from /proc.
 import { readFile, readdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 
 export interface ProcessFacts {
   readonly pid: number;
@@ -21,6 +22,36 @@ export async function pidsOfTrees(roots: readonly number[]): Promise<readonly nu
   return [...treesOf(await everyProcess(), roots)];
 }
 
+/** Tells, when it is asked, which share of the machine was used from now on by anything but these trees and this process with its children. */
+export async function watchForeignCpu(rootPids: () => Promise<readonly number[]>): Promise<() => Promise<number>> {
+  const ownMs = async (): Promise<number> => {
+    const trees = await cpuOfTrees(await rootPids());
+    return [...trees.values(), await cpuOfBench()].reduce((sum, cpuMs) => sum + cpuMs, 0);
+  };
+  const [startMs, machineMs, firstOwnMs] = [performance.now(), await cpuOfMachine(), await ownMs()];
+  return async () => {
+    const foreignMs = (await cpuOfMachine()) - machineMs - ((await ownMs()) - firstOwnMs);
+    return Math.max(0, foreignMs) / ((performance.now() - startMs) * availableParallelism());
+  };
+}
+
+/** Time that a host of virtual machines took away is nobody's. */
+async function cpuOfMachine(): Promise<number> {
+  const line = (await readFile("/proc/stat", "utf8")).split("\n", 1)[0] ?? "";
+  const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0] = line.split(/\s+/).slice(1).map(Number);
+  return (user + nice + system + interrupts + softInterrupts) * TICK_MS;
+}
+
+/** Of this process and of its children that have ended, wrk among them. */
+async function cpuOfBench(): Promise<number> {
+  const text = await readFile("/proc/self/stat", "utf8");
+  const fields = text
+    .slice(text.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + ticks, 0) * TICK_MS;
+}
+
 /** What was used between two looks. A process that ended between them is not counted, one that began is. */
 export function cpuBetween(before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number {
   return [...after].reduce((sum, [pid, cpuMs]) => sum + cpuMs - (before.get(pid) ?? 0), 0);
@@ -28,7 +59,7 @@ export function cpuBetween(before: ReadonlyMap<number, number>, after: ReadonlyM
 
 export function treesOf(facts: readonly Pick<ProcessFacts, "pid" | "parentPid">[], roots: readonly number[]): ReadonlySet<number> {
   const members = new Set(roots);
-  for (let size = -1; size !== members.size; ) {
+  for (let size = -1; size !== members.size;) {
     size = members.size;
     for (const { pid, parentPid } of facts) if (members.has(parentPid)) members.add(pid);
   }

@@ -39,11 +39,23 @@ export async function startServerContainer(stack: AsyncDisposableStack, signal: 
   await run("docker", ["network", "create", "--label", BENCH_LABEL, name], { signal });
   stack.defer(async () => void (await run("docker", ["rm", "--force", name]).catch(() => "")));
   const node = ["--input-type=module-typescript", "--disable-warning=ExperimentalWarning", "--eval", code, "--", "0.0.0.0", String(PORT)];
-  await run("docker", ["run", "--detach", "--name", name, "--network", name, "--label", BENCH_LABEL, ...HARDENING, image.reference, ...node], { signal });
-  const inspected = await run("docker", ["inspect", "--format", "{{.State.Pid}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name], { signal });
+  await run(
+    "docker",
+    ["run", "--detach", "--name", name, "--network", name, "--label", BENCH_LABEL, ...HARDENING, image.reference, ...node],
+    { signal },
+  );
+  const inspected = await run(
+    "docker",
+    ["inspect", "--format", "{{.State.Pid}} {{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}", name],
+    { signal },
+  );
   const [pid, address = ""] = inspected.trim().split(" ");
   const url = `http://${address}:${PORT}`;
-  await waitFor(async () => (await fetch(url, { signal: AbortSignal.timeout(1_000) })).ok, { timeoutMs: 10_000, what: `the container at ${url} answers`, signal });
+  await waitFor(async () => (await fetch(url, { signal: AbortSignal.timeout(1_000) })).ok, {
+    timeoutMs: 10_000,
+    what: `the container at ${url} answers`,
+    signal,
+  });
   return { pid: Number(pid), url };
 }
 

@@ -31,7 +31,15 @@ export async function runLoad(baseUrl: string, load: Load, signal: AbortSignal):
   try {
     const script = join(folder, "load.lua");
     await writeFile(script, luaScript(load));
-    const args = ["-t1", `-c${load.connectionCount}`, `-d${load.durationS}s`, `--timeout=${REQUEST_TIMEOUT_S}s`, "-s", script, new URL(load.path, baseUrl).href];
+    const args = [
+      "-t1",
+      `-c${load.connectionCount}`,
+      `-d${load.durationS}s`,
+      `--timeout=${REQUEST_TIMEOUT_S}s`,
+      "-s",
+      script,
+      new URL(load.path, baseUrl).href,
+    ];
     const output = await run("wrk", args, { timeoutMs: (load.durationS + REQUEST_TIMEOUT_S + 5) * 1_000, signal });
     return parseReport(output);
   } finally {
@@ -41,7 +49,8 @@ export async function runLoad(baseUrl: string, load: Load, signal: AbortSignal):
 
 /** wrk formats the request once where the script only sets these fields. */
 export function luaScript(load: Pick<Load, "method" | "bodyBytes">): string {
-  const body = load.bodyBytes > 0 ? `wrk.body = string.rep("x", ${load.bodyBytes})\nwrk.headers["content-type"] = "application/octet-stream"\n` : "";
+  const body =
+    load.bodyBytes > 0 ? `wrk.body = string.rep("x", ${load.bodyBytes})\nwrk.headers["content-type"] = "application/octet-stream"\n` : "";
   return `wrk.method = "${load.method}"
 ${body}
 function done(summary, latency, requests)

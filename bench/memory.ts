@@ -45,7 +45,9 @@ export async function measureMemory(
     failedCount += report.failedCount;
     const latest = await sample(requestCount);
     samples.push(latest);
-    say(`memory: ${requestCount} requests, gateway ${Math.round(latest.gatewayBytes / MEGABYTE)} MB, instance ${Math.round(latest.instanceBytes / MEGABYTE)} MB`);
+    say(
+      `memory: ${requestCount} requests, gateway ${Math.round(latest.gatewayBytes / MEGABYTE)} MB, instance ${Math.round(latest.instanceBytes / MEGABYTE)} MB`,
+    );
   }
   return { engine, samples, failedCount };
 }
@@ -64,7 +66,8 @@ export function growthMegabytesPerMillion(samples: readonly MemorySample[], of: 
 
 /** Pure. */
 export function memorySection(results: readonly MemoryResult[], machine: string): string {
-  const megabytes = (sample: MemorySample | undefined, of: (sample: MemorySample) => number): string => (sample === undefined ? "–" : short(of(sample) / MEGABYTE));
+  const megabytes = (sample: MemorySample | undefined, of: (sample: MemorySample) => number): string =>
+    sample === undefined ? "–" : short(of(sample) / MEGABYTE);
   const lines = results.flatMap(({ engine, samples }) => [
     { process: `gateway (${engine})`, samples, of: (sample: MemorySample) => sample.gatewayBytes },
     { process: `instance (${engine})`, samples, of: (sample: MemorySample) => sample.instanceBytes },
@@ -81,6 +84,10 @@ export function memorySection(results: readonly MemoryResult[], machine: string)
     ],
     lines,
   );
-  const counts = results.map(({ engine, samples, failedCount }) => `${engine}: ${whole(samples.at(-1)?.requestCount ?? 0)} requests, ${whole(failedCount)} failed`).join("; ");
+  const counts = results
+    .map(
+      ({ engine, samples, failedCount }) => `${engine}: ${whole(samples.at(-1)?.requestCount ?? 0)} requests, ${whole(failedCount)} failed`,
+    )
+    .join("; ");
   return `## Memory\n\n${machine}\n\n${table}\n\nResident memory while 32 connections ask for \`GET /\` without a pause; ${counts}. Growth is taken between the second and the last quarter.`;
 }

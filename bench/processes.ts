@@ -19,7 +19,11 @@ const TAIL_LINE_COUNT = 20; // Of what a process said, shown when it fails.
 const runFile = promisify(execFile);
 
 /** Runs a program to its end and gives what it printed. */
-export async function run(command: string, args: readonly string[], options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {}): Promise<string> {
+export async function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly timeoutMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<string> {
   const { timeoutMs = 30_000, signal } = options;
   const { stdout } = await runFile(command, args, { timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX, ...(signal && { signal }) });
   return stdout;
@@ -49,7 +53,11 @@ export async function start(options: {
 }): Promise<Started & { readonly readyLine: string }> {
   options.signal.throwIfAborted();
   // In a group of its own: a Ctrl-C at the terminal reaches the bench, which then stops everything in order.
-  const child = spawn(options.command, options.args, { stdio: ["ignore", "pipe", "pipe"], detached: true, ...(options.env && { env: options.env }) });
+  const child = spawn(options.command, options.args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+    ...(options.env && { env: options.env }),
+  });
   const lines: string[] = [];
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>();
   const onLine = (line: string): void => {
@@ -59,7 +67,8 @@ export async function start(options: {
   };
   createInterface({ input: child.stdout }).on("line", onLine);
   createInterface({ input: child.stderr }).on("line", onLine);
-  const fail = (reason: string): void => reject(new BenchError(`${options.command} ${options.args.join(" ").slice(0, 300)}: ${reason}\n${lines.join("\n")}`));
+  const fail = (reason: string): void =>
+    reject(new BenchError(`${options.command} ${options.args.join(" ").slice(0, 300)}: ${reason}\n${lines.join("\n")}`));
   if (options.isReady === null) child.once("spawn", () => resolve(""));
   child.once("error", (cause) => fail(cause.message));
   child.once("exit", (code, signal) => fail(`ended (${code ?? signal}) before it was ready`));

@@ -7,9 +7,10 @@ import { buildRuntimeBundle } from "../orchestrator/images/runtime-bundle.ts";
 import { pickFreePort } from "../orchestrator/nats/ports.ts";
 import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../runtime-image/contract/instance-manifest.ts";
 import { INSTANCE_MEMORY_BYTES_MAX } from "../runtime-image/contract/limits.ts";
+import { type Cell, LOADS } from "./compare.ts";
 import { openControl, publishFunctions, servedApp } from "./control.ts";
 import { commandOf, cpuOfTrees } from "./cpu.ts";
-import { runLoad } from "./load.ts";
+import { type Load, runLoad } from "./load.ts";
 import { say } from "./log.ts";
 import { type CpuProfile, type ProfileSummary, summarise } from "./profile-summary.ts";
 import { BenchError, type Started, start } from "./processes.ts";
@@ -42,17 +43,20 @@ const READY_TIMEOUT_MS = 10_000;
 const INSTANCE_ID = "profiled";
 const LINE_COUNT = 30;
 const COMMAND_LENGTH_MAX = 80;
-const LOAD = { method: "GET", path: "/", bodyBytes: 0, connectionCount: 32 } as const;
 
-export async function measureProfiles(engine: EngineKind, { stack, signal }: { stack: AsyncDisposableStack; signal: AbortSignal }): Promise<Profiled> {
+export async function measureProfiles(
+  engine: EngineKind,
+  { cell, stack, signal }: { cell: Cell; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<Profiled> {
   say(`profile: starting the platform with ${engine}`);
+  const load = LOADS[cell];
   const platform = await startPlatform({ engine, app: BENCH_APP, isWatching: false, stack, signal });
-  await runLoad(platform.url, { ...LOAD, durationS: WARM_UP_S }, signal);
-  const shares = await sharesOf(platform, signal);
+  await runLoad(platform.url, { ...load, durationS: WARM_UP_S }, signal);
+  const shares = await sharesOf(platform, load, signal);
   const folder = await mkdtemp(join(tmpdir(), "orchestrator-profile-")); // Stays: it is the result.
-  const second = await startSecond(platform, { folder, stack, signal });
+  const second = await startSecond(platform, { path: load.path, folder, stack, signal });
   say("profile: gateway and instance under load");
-  const { failedCount } = await runLoad(second.url, { ...LOAD, durationS: WARM_UP_S + DURATION_S }, signal);
+  const { failedCount } = await runLoad(second.url, { ...load, durationS: WARM_UP_S + DURATION_S }, signal);
   if (failedCount > 0) throw new BenchError(`${failedCount} requests failed while they were profiled`);
   await second.gateway.stop(); // A profile is written when its process ends.
   await second.instance.stop();
@@ -66,20 +70,31 @@ interface Second {
 }
 
 /** Another gateway and another instance of the same platform, both under V8's profiler: the platform's own ones cannot be looked into. */
-async function startSecond(platform: RunningPlatform, { folder, stack, signal }: { folder: string; stack: AsyncDisposableStack; signal: AbortSignal }): Promise<Second> {
+async function startSecond(
+  platform: RunningPlatform,
+  { path, folder, stack, signal }: { path: string; folder: string; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<Second> {
   const { bus, signer, gateway } = await openControl(platform, stack);
   const served = await servedApp(bus);
   const { appId, appName } = served.snapshot;
-  const { name: functionName, generation, timeoutMs, concurrency } = served.index;
+  const profiledFunction = served.deployment.functions.find((one) => one.path.split("/")[1] === path.split("/")[1]) ?? served.index;
+  const { name: functionName, generation, timeoutMs, concurrency } = profiledFunction;
   const manifest: InstanceManifest = {
     ...{ v: 1, instanceId: INSTANCE_ID, appId, appName, environment: "staging", functionName, generation, timeoutMs, concurrency },
     ...{ folder: join(platform.appFolder, functionName), memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX, watchMemory: false },
     broker: { url: gateway.broker.url, ...(await signer.instanceCredentials(appId, "staging", INSTANCE_ID)) },
   };
   const env = { [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) };
-  const instance = await start({ ...profiled("instance", folder, [await writeRuntime(folder)]), env, isReady: null, timeoutMs: READY_TIMEOUT_MS, signal });
+  const instance = await start({
+    ...profiled("instance", folder, [await writeRuntime(folder)]),
+    env,
+    isReady: null,
+    timeoutMs: READY_TIMEOUT_MS,
+    signal,
+  });
   stack.defer(() => instance.stop());
-  const isInstanceReady = async (): Promise<boolean> => (await bus.pingInstance(appId, "staging", INSTANCE_ID, { timeoutMs: 500 }))?.state === "ready";
+  const isInstanceReady = async (): Promise<boolean> =>
+    (await bus.pingInstance(appId, "staging", INSTANCE_ID, { timeoutMs: 500 }))?.state === "ready";
   await waitFor(isInstanceReady, { timeoutMs: READY_TIMEOUT_MS, what: "the profiled instance is ready", signal });
   const gatewayId = `${gateway.gatewayId}profiled`;
   const port = await pickFreePort("127.0.0.1");
@@ -89,7 +104,7 @@ async function startSecond(platform: RunningPlatform, { folder, stack, signal }:
   const started = await start({ ...profiled("gateway", folder, [GATEWAY, configFile]), isReady, timeoutMs: READY_TIMEOUT_MS, signal });
   stack.defer(() => started.stop());
   await rm(configFile); // It holds credentials, and the folder stays.
-  await publishFunctions(bus, served, [{ ...served.index, instanceIds: [INSTANCE_ID] }], signal, gatewayId);
+  await publishFunctions(bus, served, [{ ...profiledFunction, instanceIds: [INSTANCE_ID] }], signal, gatewayId);
   return { url: `http://127.0.0.1:${port}`, gateway: started, instance };
 }
 
@@ -103,7 +118,12 @@ async function writeRuntime(folder: string): Promise<string> {
 }
 
 function profiled(name: string, folder: string, args: readonly string[]): { command: string; args: string[] } {
-  const flags = ["--cpu-prof", `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${name}.cpuprofile`, `--cpu-prof-interval=${SAMPLING_INTERVAL_US}`];
+  const flags = [
+    "--cpu-prof",
+    `--cpu-prof-dir=${folder}`,
+    `--cpu-prof-name=${name}.cpuprofile`,
+    `--cpu-prof-interval=${SAMPLING_INTERVAL_US}`,
+  ];
   return { command: process.execPath, args: [...flags, "--disable-warning=ExperimentalWarning", ...args] };
 }
 
@@ -115,13 +135,16 @@ async function profileIn(folder: string, what: string): Promise<ProfileResult> {
 }
 
 /** Without any profiler, which would be counted too. */
-async function sharesOf(platform: RunningPlatform, signal: AbortSignal): Promise<ProcessShare[]> {
+async function sharesOf(platform: RunningPlatform, load: Load, signal: AbortSignal): Promise<ProcessShare[]> {
   const roots = await platform.rootPids();
   const before = await cpuOfTrees(roots);
-  const { requestCount } = await runLoad(platform.url, { ...LOAD, durationS: DURATION_S }, signal);
+  const { requestCount } = await runLoad(platform.url, { ...load, durationS: DURATION_S }, signal);
   const after = await cpuOfTrees(roots);
   const shares = await Promise.all(
-    [...after].map(async ([pid, cpuMs]) => ({ process: await commandOf(pid), cpuUsPerRequest: ((cpuMs - (before.get(pid) ?? 0)) * 1_000) / requestCount })),
+    [...after].map(async ([pid, cpuMs]) => ({
+      process: await commandOf(pid),
+      cpuUsPerRequest: ((cpuMs - (before.get(pid) ?? 0)) * 1_000) / requestCount,
+    })),
   );
   return shares.filter((share) => share.cpuUsPerRequest >= 0.1).toSorted((a, b) => b.cpuUsPerRequest - a.cpuUsPerRequest);
 }

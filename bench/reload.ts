@@ -24,7 +24,10 @@ const INTERVAL_MS = 4; // Between two requests of the light load; also how exact
 const PAUSE_MS = 400; // Between a change served and the next save, as quick as a person is at most.
 const SERVED_TIMEOUT_MS = 30_000;
 
-export async function measureReload(engine: EngineKind, options: { sampleCount: number; stack: AsyncDisposableStack; signal: AbortSignal }): Promise<ReloadResult> {
+export async function measureReload(
+  engine: EngineKind,
+  options: { sampleCount: number; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<ReloadResult> {
   const { stack, signal } = options;
   say(`reload: starting the platform with ${engine}`);
   const platform = await startPlatform({ engine, app: APP, isWatching: true, stack, signal });

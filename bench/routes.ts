@@ -36,7 +36,10 @@ export function routesOf(count: number): { method: "GET"; path: string }[] {
 const pathsOf = (count: number): string[] =>
   routesOf(count).map(({ path }, index) => path.replace(":item", `item-${index}`).replace("*", "some/where.txt"));
 
-export async function measureRoutes(engine: EngineKind, options: { isQuick: boolean; stack: AsyncDisposableStack; signal: AbortSignal }): Promise<RoutesResult[]> {
+export async function measureRoutes(
+  engine: EngineKind,
+  options: { isQuick: boolean; stack: AsyncDisposableStack; signal: AbortSignal },
+): Promise<RoutesResult[]> {
   const alone = ROUTE_COUNTS.map((routeCount) => ({ routeCount, ...matcherAlone(routeCount) }));
   const { stack, signal } = options;
   say(`routes: starting the platform with ${engine}`);
@@ -54,7 +57,11 @@ export async function measureRoutes(engine: EngineKind, options: { isQuick: bool
     }
   return alone.map((result) => {
     const measured = rounds.get(result.routeCount) ?? [];
-    return { ...result, requestsPerS: median(measured.map((one) => one.requestsPerS)), gatewayCpuUsPerRequest: median(measured.map((one) => one.cpuUs)) };
+    return {
+      ...result,
+      requestsPerS: median(measured.map((one) => one.requestsPerS)),
+      gatewayCpuUsPerRequest: median(measured.map((one) => one.cpuUs)),
+    };
   });
 }
 
@@ -87,7 +94,11 @@ async function publishRoutes(bus: ControlBus, served: ServedApp, routeCount: num
   await publishFunctions(bus, served, [served.index, ...functions], signal);
 }
 
-async function throughGateway(platform: RunningPlatform, routeCount: number, signal: AbortSignal): Promise<{ requestsPerS: number; cpuUs: number }> {
+async function throughGateway(
+  platform: RunningPlatform,
+  routeCount: number,
+  signal: AbortSignal,
+): Promise<{ requestsPerS: number; cpuUs: number }> {
   const middle = routeCount / 2 + 1; // A route with a param, whichever count.
   const path = pathsOf(routeCount)[middle - (middle % 2 === 0 ? 1 : 0)] ?? "/";
   const load: Load = { method: "GET", path, bodyBytes: 0, connectionCount: 32, durationS: 2 };

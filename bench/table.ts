@@ -10,10 +10,13 @@ export function markdownTable<Row>(columns: readonly Column<Row>[], rows: readon
   const cells = rows.map((row) => columns.map((column) => escape(column.cell(row))));
   const widths = columns.map((column, index) => Math.max(3, column.title.length, ...cells.map((line) => line[index]?.length ?? 0)));
   const isLeft = (index: number): boolean => columns[index]?.align === "left";
-  const pad = (text: string, index: number): string => (isLeft(index) ? text.padEnd(widths[index] ?? 0) : text.padStart(widths[index] ?? 0));
+  const pad = (text: string, index: number): string =>
+    isLeft(index) ? text.padEnd(widths[index] ?? 0) : text.padStart(widths[index] ?? 0);
   const line = (parts: readonly string[]): string => `| ${parts.join(" | ")} |`;
   const rule = widths.map((width, index) => (isLeft(index) ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
-  return [line(columns.map((column, index) => pad(column.title, index))), line(rule), ...cells.map((parts) => line(parts.map(pad)))].join("\n");
+  return [line(columns.map((column, index) => pad(column.title, index))), line(rule), ...cells.map((parts) => line(parts.map(pad)))].join(
+    "\n",
+  );
 }
 
 const escape = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
@@ -29,4 +32,5 @@ export function short(value: number): string {
 }
 
 /** How many times another number, "–" where there is nothing to compare with. */
-export const times = (value: number, other: number | undefined): string => (other === undefined || other === 0 ? "–" : `${short(value / other)}×`);
+export const times = (value: number, other: number | undefined): string =>
+  other === undefined || other === 0 ? "–" : `${short(value / other)}×`;

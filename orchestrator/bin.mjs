@@ -6,6 +6,7 @@ import module from "node:module";
 import { fileURLToPath } from "node:url";
 
 const NODE_MAJOR_MIN = 24;
+const EXIT_GRACE_MS = 200; // For what is still being written.
 const FORWARDED_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
 
 const checkout = new URL("../", import.meta.url);
@@ -21,6 +22,8 @@ async function runHere() {
   stopWithLauncher();
   const { runCli } = await import("./cli.ts");
   process.exitCode = await runCli(process.argv);
+  // Whatever a library still waits for (an idle connection, a time limit) is no reason to stay.
+  setTimeout(() => process.exit(), EXIT_GRACE_MS).unref();
 }
 
 // A launcher that is killed outright can pass nothing on; the end of its channel says as much.

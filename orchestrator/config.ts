@@ -44,12 +44,16 @@ export function upSettings(folder: string, flags: UpFlags): UpSettings {
   const productionPort = portOf("--production-port", flags.productionPort, problems);
   const apiPort = portOf("--api-port", flags.apiPort, problems);
   if (problems.length === 0 && new Set([stagingPort, productionPort, apiPort]).size < 3)
-    problems.push(`--staging-port, --production-port and --api-port: should be three different ports, got ${stagingPort}, ${productionPort} and ${apiPort}`);
+    problems.push(
+      `--staging-port, --production-port and --api-port: should be three different ports, got ${stagingPort}, ${productionPort} and ${apiPort}`,
+    );
   const natsUrl = flags.nats ?? null;
   if (natsUrl !== null && !isNatsUrl(natsUrl)) problems.push(`--nats: should be a URL such as nats://192.0.2.1:4222, got "${natsUrl}"`);
   const trustedProxies = flags.trustProxy ?? [];
-  for (const range of trustedProxies) if (!isRange(range)) problems.push(`--trust-proxy: should be an address or a range such as 10.0.0.0/8, got "${range}"`);
-  if (problems.length > 0 || engine === undefined) throw new PlatformError("SETTING_INVALID", { problems, remedy: "See: orchestrator up --help" });
+  for (const range of trustedProxies)
+    if (!isRange(range)) problems.push(`--trust-proxy: should be an address or a range such as 10.0.0.0/8, got "${range}"`);
+  if (problems.length > 0 || engine === undefined)
+    throw new PlatformError("SETTING_INVALID", { problems, remedy: "See: orchestrator up --help" });
   const appFolder = resolve(folder);
   return {
     appFolder,

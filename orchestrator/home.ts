@@ -36,10 +36,16 @@ async function takeLock(lock: string): Promise<void> {
     }
     const holder = await holderOf(lock);
     if (holder !== null && (await isAlive(holder)))
-      throw new PlatformError("HOME_IN_USE", { detail: `Process ${holder.pid} works on ${lock.slice(0, -"/lock.json".length)}.`, remedy: "Stop it, or give this one another home with --home." });
+      throw new PlatformError("HOME_IN_USE", {
+        detail: `Process ${holder.pid} works on ${lock.slice(0, -"/lock.json".length)}.`,
+        remedy: "Stop it, or give this one another home with --home.",
+      });
     await rm(lock, { force: true }); // Left by an orchestrator that was killed.
   }
-  throw new PlatformError("HOME_IN_USE", { detail: `${lock} cannot be taken.`, remedy: "Try again; another orchestrator is starting on this home." });
+  throw new PlatformError("HOME_IN_USE", {
+    detail: `${lock} cannot be taken.`,
+    remedy: "Try again; another orchestrator is starting on this home.",
+  });
 }
 
 async function holderOf(lock: string): Promise<Identity | null> {
@@ -67,4 +73,11 @@ function unlessThere(cause: unknown): undefined {
 }
 
 const unusable = (path: string, cause: unknown): PlatformError =>
-  new PlatformError("HOME_UNUSABLE", { detail: `${path}: ${cause instanceof Error ? cause.message : String(cause)}`, remedy: "Give a folder that you may write to with --home." }, { cause });
+  new PlatformError(
+    "HOME_UNUSABLE",
+    {
+      detail: `${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      remedy: "Give a folder that you may write to with --home.",
+    },
+    { cause },
+  );

@@ -28,7 +28,12 @@ function textOutput(isColored: boolean): Output {
   return {
     step: (text) => write(`${paint(2, "·")} ${text}`),
     warn: (text) => write(`${paint(33, "!")} ${text}`),
-    error: (error) => process.stderr.write(`${errorLines(error).map((line, index) => (index === 0 ? paint(31, line) : line)).join("\n")}\n`),
+    error: (error) =>
+      process.stderr.write(
+        `${errorLines(error)
+          .map((line, index) => (index === 0 ? paint(31, line) : line))
+          .join("\n")}\n`,
+      ),
     printed: (entry) => write(`${paint(entry.level === "error" ? 31 : 36, `${entry.environment} ${entry.functionName}`)} ${entry.text}`),
     facts: (_event, lines) => write(lines.join("\n")),
   };
@@ -49,11 +54,16 @@ function jsonOutput(): Output {
 export function errorLines(error: unknown): string[] {
   if (!(error instanceof PlatformError)) return [`INTERNAL: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`];
   const { problems = [], remedy } = error.detail;
-  return [`${error.code}: ${error.message}`, ...problems.map((problem) => `  - ${problem}`), ...(remedy === undefined ? [] : [`  ${remedy}`])];
+  return [
+    `${error.code}: ${error.message}`,
+    ...problems.map((problem) => `  - ${problem}`),
+    ...(remedy === undefined ? [] : [`  ${remedy}`]),
+  ];
 }
 
 function errorFacts(error: unknown): object {
-  if (!(error instanceof PlatformError)) return { code: "INTERNAL", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  if (!(error instanceof PlatformError))
+    return { code: "INTERNAL", message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   return { code: error.code, message: ERRORS[error.code].message, ...error.detail };
 }
 

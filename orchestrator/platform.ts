@@ -83,7 +83,10 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   const deployer = createDeployer({
     app: { appId, appName: app.appName },
     fleet,
-    state: { read: async (key) => (await bus.readControl(key))?.value ?? null, write: async (key, value) => void (await bus.writeControl(key, value)) },
+    state: {
+      read: async (key) => (await bus.readControl(key))?.value ?? null,
+      write: async (key, value) => void (await bus.writeControl(key, value)),
+    },
     snapshots: snapshotStore(bus, signer, broker.url),
     report: (text) => output.warn(text),
   });
@@ -91,14 +94,24 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   const restored = fleet.adopt().then(async () => deployer.restore());
   await Promise.all([restored, startGateways(settings, home, { bus, signer, broker, output, parts })]);
   const api = await startApi(
-    apiRoutes({ deployer, logs, facts: () => ({ app: app.appName, engine: engine.kind, broker: broker.url, home: home.path, pid: process.pid }) }),
+    apiRoutes({
+      deployer,
+      logs,
+      facts: () => ({ app: app.appName, engine: engine.kind, broker: broker.url, home: home.path, pid: process.pid }),
+    }),
     { port: settings.apiPort, token: await ensureToken(home.path), home: home.path, onTrouble: (error) => output.error(error) },
   );
   parts.defer(async () => api.close());
   return runningPlatform({ appId, engine, deployer, fleet, parts });
 }
 
-function runningPlatform(running: { appId: string; engine: Engine; deployer: Deployer; fleet: Fleet; parts: AsyncDisposableStack }): Platform {
+function runningPlatform(running: {
+  appId: string;
+  engine: Engine;
+  deployer: Deployer;
+  fleet: Fleet;
+  parts: AsyncDisposableStack;
+}): Platform {
   const { appId, engine, deployer, parts } = running;
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
@@ -115,13 +128,22 @@ async function assertPorts(settings: UpSettings, home: Home): Promise<void> {
   const checks = [
     { port: settings.apiPort, name: "management API", flag: "--api-port", isOurs: false },
     { port: settings.stagingPort, name: "staging", flag: "--staging-port", isOurs: (await runningGateway(folder, "staging")) !== null },
-    { port: settings.productionPort, name: "production", flag: "--production-port", isOurs: (await runningGateway(folder, "production")) !== null },
+    {
+      port: settings.productionPort,
+      name: "production",
+      flag: "--production-port",
+      isOurs: (await runningGateway(folder, "production")) !== null,
+    },
   ];
-  const outcomes = await Promise.allSettled(checks.filter((check) => !check.isOurs).map(async (check) => assertPortFree(check.port, check)));
+  const outcomes = await Promise.allSettled(
+    checks.filter((check) => !check.isOurs).map(async (check) => assertPortFree(check.port, check)),
+  );
   const taken = outcomes.filter((outcome) => outcome.status === "rejected");
   if (taken.length === 1) throw taken[0]?.reason;
   if (taken.length > 1) {
-    const details = taken.flatMap(({ reason }) => (reason instanceof PlatformError ? [`${reason.detail.detail} ${reason.detail.remedy}`] : []));
+    const details = taken.flatMap(({ reason }) =>
+      reason instanceof PlatformError ? [`${reason.detail.detail} ${reason.detail.remedy}`] : [],
+    );
     throw new PlatformError("PORT_IN_USE", { detail: `${taken.length} ports are taken.`, problems: details });
   }
 }
@@ -149,7 +171,8 @@ async function startOwnBroker(
   output: Output,
   parts: AsyncDisposableStack,
 ): Promise<Broker> {
-  const broker = settings.natsUrl === null ? await managedBroker(home, engine, signer, output) : await externalBroker(settings.natsUrl, engine, signer);
+  const broker =
+    settings.natsUrl === null ? await managedBroker(home, engine, signer, output) : await externalBroker(settings.natsUrl, engine, signer);
   parts.defer(async () => broker.stop());
   const { hostname, port } = new URL(broker.url);
   await engine.allowBroker?.({ host: hostname, port: Number(port === "" ? "4222" : port) });
@@ -195,8 +218,12 @@ async function appIdOf(bus: ControlBus): Promise<string> {
 
 function fleetBroker(bus: ControlBus, signer: BrokerSigner, url: string): FleetBroker {
   return {
-    credentials: async ({ appId, environment, instanceId }) => ({ url, ...(await signer.instanceCredentials(appId, environment, instanceId)) }),
-    ping: async ({ appId, environment, instanceId }) => bus.pingInstance(appId, environment, instanceId, { timeoutMs: INSTANCE_PING_TIMEOUT_MS }),
+    credentials: async ({ appId, environment, instanceId }) => ({
+      url,
+      ...(await signer.instanceCredentials(appId, environment, instanceId)),
+    }),
+    ping: async ({ appId, environment, instanceId }) =>
+      bus.pingInstance(appId, environment, instanceId, { timeoutMs: INSTANCE_PING_TIMEOUT_MS }),
     onEvent: async ({ appId, environment }, listener) => void (await bus.onInstanceEvent(appId, environment, listener)),
   };
 }

@@ -16,7 +16,10 @@ export const bareRow: Row = {
 };
 
 /** A Node program that prints "listening <port>" once it does, on the loopback. */
-export async function startListening(args: readonly string[], signal: AbortSignal): Promise<{ url: string; pid: number; stop: () => Promise<void> }> {
+export async function startListening(
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<{ url: string; pid: number; stop: () => Promise<void> }> {
   const isReady = (line: string): boolean => line.startsWith("listening ");
   const command = { command: process.execPath, args: ["--disable-warning=ExperimentalWarning", "--no-deprecation", ...args] };
   const server = await start({ ...command, isReady, timeoutMs: READY_TIMEOUT_MS, signal });

@@ -19,7 +19,10 @@ export const nginxRow = (container: BenchContainer, upstream: NginxUpstream): Ro
     stack.defer(() => rm(folder, { recursive: true, force: true }));
     await chmod(folder, 0o755); // Its workers run as another user and keep large bodies here.
     const port = await pickFreePort("127.0.0.1");
-    await writeFile(join(folder, "nginx.conf"), nginxConfig({ port, address: new URL(container.url).host, upstream, isRoot: process.getuid?.() === 0 }));
+    await writeFile(
+      join(folder, "nginx.conf"),
+      nginxConfig({ port, address: new URL(container.url).host, upstream, isRoot: process.getuid?.() === 0 }),
+    );
     const nginx = await start({
       command: "nginx",
       args: ["-p", folder, "-c", "nginx.conf", "-e", "stderr"],
@@ -33,7 +36,12 @@ export const nginxRow = (container: BenchContainer, upstream: NginxUpstream): Ro
 });
 
 /** Debian's defaults where they matter (a worker per core, buffering), no access log, and connections that are not given up after 1,000 requests. */
-export function nginxConfig(options: { readonly port: number; readonly address: string; readonly upstream: NginxUpstream; readonly isRoot: boolean }): string {
+export function nginxConfig(options: {
+  readonly port: number;
+  readonly address: string;
+  readonly upstream: NginxUpstream;
+  readonly isRoot: boolean;
+}): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${name}_temp;`);
   return `${options.isRoot ? "user www-data;\n" : ""}daemon off;
 worker_processes auto;

@@ -46,7 +46,18 @@ export async function startPlatform(options: {
   await cp(options.app, appFolder, { recursive: true, filter: (source) => !source.endsWith("/.orchestrator") });
   const [staging, production, api] = [await pickFreePort("127.0.0.1"), await pickFreePort("127.0.0.1"), await pickFreePort("127.0.0.1")];
   const ports = ["--staging-port", staging, "--production-port", production, "--api-port", api].map(String);
-  const args = [BIN, "up", appFolder, "--engine", engine, ...ports, "--home", home, "--json", ...(options.isWatching ? [] : ["--no-watch"])];
+  const args = [
+    BIN,
+    "up",
+    appFolder,
+    "--engine",
+    engine,
+    ...ports,
+    "--home",
+    home,
+    "--json",
+    ...(options.isWatching ? [] : ["--no-watch"]),
+  ];
   const up = await start({ command: process.execPath, args, isReady: isReadyLine, timeoutMs: READY_TIMEOUT_MS, signal });
   stack.defer(() => up.stop("SIGTERM", STOP_GRACE_MS));
   const platformId = (await readFile(join(home, "platform-id"), "utf8")).trim();

@@ -21,7 +21,11 @@ process.on("SIGTERM", () => process.exit(0)); // As process 1 of a container it 
 
 function sendJson(value: object, response: ServerResponse): void {
   const body = JSON.stringify(value);
-  response.writeHead(200, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store", "content-length": Buffer.byteLength(body) });
+  response.writeHead(200, {
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    "content-length": Buffer.byteLength(body),
+  });
   response.end(body);
 }
 

@@ -28,7 +28,8 @@ export async function readToken(home: string): Promise<string | null> {
 export function refusal(headers: IncomingHttpHeaders, settings: { readonly token: string; readonly port: number }): ErrorCode | null {
   // A page can be made to resolve its own name to 127.0.0.1; the Host that it sends still gives it away.
   if (!ownHosts(settings.port).includes(headers.host?.toLowerCase() ?? "")) return "API_HOST_REFUSED";
-  if (headers.origin !== undefined && !ownHosts(settings.port).some((host) => headers.origin === `http://${host}`)) return "API_ORIGIN_REFUSED";
+  if (headers.origin !== undefined && !ownHosts(settings.port).some((host) => headers.origin === `http://${host}`))
+    return "API_ORIGIN_REFUSED";
   const given = /^Bearer ([0-9a-f]{64})$/.exec(headers.authorization ?? "")?.[1] ?? "0".repeat(64);
   return timingSafeEqual(Buffer.from(given), Buffer.from(settings.token)) ? null : "API_TOKEN_REFUSED";
 }

@@ -25,7 +25,10 @@ export async function connectApi(target: ApiTarget): Promise<ApiClient> {
   const home = target.home === null ? await homeBehind(target.port) : resolve(target.home);
   const token = await readToken(home);
   if (token === null)
-    throw new PlatformError("NOT_RUNNING", { detail: `${join(home, "api-token")} cannot be read.`, remedy: "Run the command as the user who started the orchestrator, or name its home with --home." });
+    throw new PlatformError("NOT_RUNNING", {
+      detail: `${join(home, "api-token")} cannot be read.`,
+      remedy: "Run the command as the user who started the orchestrator, or name its home with --home.",
+    });
   const call = async (method: "GET" | "POST", path: string): Promise<unknown> => {
     const response = await send({ method, path, port: target.port, token, timeoutMs: ANSWER_TIMEOUT_MS });
     return checked(response.statusCode ?? 0, await textOf(response));
@@ -51,16 +54,31 @@ async function homeBehind(port: number): Promise<string> {
   const response = await send({ method: "GET", path: "/", port, token: "", timeoutMs: ANSWER_TIMEOUT_MS });
   const value: unknown = JSON.parse(await textOf(response));
   if (typeof value === "object" && value !== null && "home" in value && typeof value.home === "string") return value.home;
-  throw new PlatformError("NOT_RUNNING", { detail: `What listens on port ${port} is no orchestrator.`, remedy: "Name the port with --api-port." });
+  throw new PlatformError("NOT_RUNNING", {
+    detail: `What listens on port ${port} is no orchestrator.`,
+    remedy: "Name the port with --api-port.",
+  });
 }
 
 async function send(options: { method: string; path: string; port: number; token: string; timeoutMs: number }): Promise<IncomingMessage> {
   const { method, path, port, token, timeoutMs } = options;
   return new Promise((done, fail) => {
-    const outgoing = request({ host: "127.0.0.1", port, path, method, timeout: timeoutMs, headers: { authorization: `Bearer ${token}` } }, done);
+    const outgoing = request(
+      { host: "127.0.0.1", port, path, method, timeout: timeoutMs, headers: { authorization: `Bearer ${token}` } },
+      done,
+    );
     outgoing.once("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     outgoing.once("error", (cause) => {
-      fail(new PlatformError("NOT_RUNNING", { detail: `Nothing answers on 127.0.0.1:${port}.`, remedy: "Start it with: orchestrator up <folder>; or name its port with --api-port." }, { cause }));
+      fail(
+        new PlatformError(
+          "NOT_RUNNING",
+          {
+            detail: `Nothing answers on 127.0.0.1:${port}.`,
+            remedy: "Start it with: orchestrator up <folder>; or name its port with --api-port.",
+          },
+          { cause },
+        ),
+      );
     });
     outgoing.end();
   });

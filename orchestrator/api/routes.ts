@@ -15,9 +15,17 @@ const LOG_COUNT_MAX = 10_000;
 
 export function apiRoutes(parts: ApiParts): ApiRoute[] {
   return [
-    { method: "GET", path: "/api/status", answer: { kind: "json", handle: async () => ({ ...parts.facts(), environments: environments(parts.deployer) }) } },
+    {
+      method: "GET",
+      path: "/api/status",
+      answer: { kind: "json", handle: async () => ({ ...parts.facts(), environments: environments(parts.deployer) }) },
+    },
     { method: "POST", path: "/api/promote", answer: { kind: "json", handle: async () => promote(parts.deployer) } },
-    { method: "GET", path: "/api/logs", answer: { kind: "lines", handle: async (query, write, over) => logLines(parts.logs, query, write, over) } },
+    {
+      method: "GET",
+      path: "/api/logs",
+      answer: { kind: "lines", handle: async (query, write, over) => logLines(parts.logs, query, write, over) },
+    },
   ];
 }
 
@@ -46,12 +54,16 @@ async function logLines(logs: LogStore, query: URLSearchParams, write: (value: u
 function filterOf(query: URLSearchParams): LogFilter {
   const functionName = query.get("functionName");
   const environment = query.get("environment");
-  return { ...(functionName === null ? {} : { functionName }), ...(environment === null ? {} : { environment: knownEnvironment(environment) }) };
+  return {
+    ...(functionName === null ? {} : { functionName }),
+    ...(environment === null ? {} : { environment: knownEnvironment(environment) }),
+  };
 }
 
 function knownEnvironment(text: string): Environment {
   const known = ENVIRONMENTS.find((name) => name === text);
-  if (known === undefined) throw new PlatformError("API_INPUT_INVALID", { problems: [`environment: should be one of ${ENVIRONMENTS.join(", ")}, got "${text}"`] });
+  if (known === undefined)
+    throw new PlatformError("API_INPUT_INVALID", { problems: [`environment: should be one of ${ENVIRONMENTS.join(", ")}, got "${text}"`] });
   return known;
 }
 

@@ -9,7 +9,10 @@ export interface ApiRoute {
   /** What it returns is the JSON of the answer; a stream writes lines until its request ends. */
   readonly answer:
     | { readonly kind: "json"; readonly handle: (query: URLSearchParams) => Promise<unknown> }
-    | { readonly kind: "lines"; readonly handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void> };
+    | {
+        readonly kind: "lines";
+        readonly handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void>;
+      };
 }
 
 export interface ApiSettings {
@@ -49,7 +52,13 @@ async function listens(server: Server, host: string, port: number): Promise<bool
     server.once("error", (cause: NodeJS.ErrnoException) => {
       if (cause.code === "EADDRNOTAVAIL" || cause.code === "EAFNOSUPPORT") done(false);
       else if (cause.code === "EADDRINUSE")
-        fail(new PlatformError("PORT_IN_USE", { detail: `Port ${port} (management API) on ${host}.`, remedy: "Stop that program, or choose another port with --api-port." }, { cause }));
+        fail(
+          new PlatformError(
+            "PORT_IN_USE",
+            { detail: `Port ${port} (management API) on ${host}.`, remedy: "Stop that program, or choose another port with --api-port." },
+            { cause },
+          ),
+        );
       else fail(cause);
     });
     server.listen({ host, port, ipv6Only: true }, () => done(true));
@@ -61,13 +70,19 @@ async function closed(server: Server): Promise<void> {
   await new Promise<void>((done) => server.close(() => done()));
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, routes: readonly ApiRoute[], settings: ApiSettings): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  routes: readonly ApiRoute[],
+  settings: ApiSettings,
+): Promise<void> {
   request.resume(); // No route reads a body; what is sent is let go.
   try {
     const url = new URL(request.url ?? "/", "http://localhost");
     const refused = refusal(request.headers, settings);
     // Which home this is helps a command to find the token file, which only its owner can read.
-    if (refused === "API_TOKEN_REFUSED" && request.method === "GET" && url.pathname === "/") return send(response, 200, { product: "orchestrator", home: settings.home });
+    if (refused === "API_TOKEN_REFUSED" && request.method === "GET" && url.pathname === "/")
+      return send(response, 200, { product: "orchestrator", home: settings.home });
     if (refused !== null) throw new PlatformError(refused);
     const route = routes.find((one) => one.method === request.method && one.path === url.pathname);
     if (route === undefined) throw new PlatformError("API_NOT_FOUND", { detail: `${request.method} ${url.pathname}` });
@@ -80,7 +95,11 @@ async function answer(request: IncomingMessage, response: ServerResponse, routes
   }
 }
 
-async function sendLines(response: ServerResponse, query: URLSearchParams, handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void>): Promise<void> {
+async function sendLines(
+  response: ServerResponse,
+  query: URLSearchParams,
+  handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void>,
+): Promise<void> {
   const over = new AbortController();
   response.once("close", () => over.abort());
   response.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });

@@ -27,7 +27,10 @@ export interface FunctionSource {
 export async function readAppFolder(path: string): Promise<AppSource> {
   const folder = resolve(path);
   if (!(await isFolder(folder)))
-    throw new PlatformError("APP_FOLDER_INVALID", { detail: `${folder} is no folder.`, remedy: "Name the folder that holds src/http, or make a new app: orchestrator init <folder>." });
+    throw new PlatformError("APP_FOLDER_INVALID", {
+      detail: `${folder} is no folder.`,
+      remedy: "Name the folder that holds src/http, or make a new app: orchestrator init <folder>.",
+    });
   const found = await findManifest(folder);
   const { value: manifest, problems: manifestProblems } =
     found === null ? await scannedManifest(folder) : readManifest(found.raw, defaultAppName(folder));
@@ -41,11 +44,15 @@ export async function readAppFolder(path: string): Promise<AppSource> {
   if (manifest.generation !== "current")
     problems.push(`${found?.fileName ?? folder}: functions of the generation "${manifest.generation}" cannot be run yet; "current" can`);
   if (problems.length > 0)
-    throw new PlatformError("MANIFEST_INVALID", { detail: `${folder} has ${problems.length} problem${problems.length === 1 ? "" : "s"}.`, problems });
+    throw new PlatformError("MANIFEST_INVALID", {
+      detail: `${folder} has ${problems.length} problem${problems.length === 1 ? "" : "s"}.`,
+      problems,
+    });
   if (functions.length === 0)
     throw new PlatformError("APP_FOLDER_INVALID", {
       detail: `${folder} has no routes.`,
-      remedy: 'Write "get /" below @http in app.arc and put a handler into src/http/get-index/index.js, or make a new app: orchestrator init <folder>.',
+      remedy:
+        'Write "get /" below @http in app.arc and put a handler into src/http/get-index/index.js, or make a new app: orchestrator init <folder>.',
     });
   return { folder, appName: manifest.appName, functions };
 }
@@ -91,7 +98,8 @@ async function scannedManifest(folder: string): Promise<Checked<AppManifest>> {
   const routes: ManifestRoute[] = [];
   for (const name of (await folderNamesIn(join(folder, "src/http"))).toSorted()) {
     const route = routeOfFolder(name);
-    if (route === null) problems.push(`src/http/${name}: a function's folder is named <method>-<path>, such as get-index or post-api-submit`);
+    if (route === null)
+      problems.push(`src/http/${name}: a function's folder is named <method>-<path>, such as get-index or post-api-submit`);
     else routes.push({ ...route, source: `src/http/${name}` });
   }
   for (const kind of ["html", "json"])
@@ -120,7 +128,10 @@ async function functionSource(folder: string, manifest: AppManifest, route: Mani
     return { value, problems: own.problems };
   }
   const written = `${route.method.toLowerCase()} ${route.path}`;
-  return { value: null, problems: [`${candidates[0]}: missing, though the manifest has the route "${written}"; make the folder with an index.js in it`] };
+  return {
+    value: null,
+    problems: [`${candidates[0]}: missing, though the manifest has the route "${written}"; make the folder with an index.js in it`],
+  };
 }
 
 /** A function's own config file, as the originals had it: "@aws" with timeout and memory. */
@@ -138,7 +149,10 @@ async function ownSettings(folder: string, name: string): Promise<Checked<Functi
 export const isInside = (folder: string, path: string): boolean => path === folder || path.startsWith(folder + sep);
 
 const defaultAppName = (folder: string): string => {
-  const name = basename(folder).toLowerCase().replaceAll(/[^a-z0-9-]+/g, "-").replace(/^[^a-z]+/, "");
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, "-")
+    .replace(/^[^a-z]+/, "");
   return name === "" ? "app" : name.slice(0, 63);
 };
 
@@ -157,7 +171,8 @@ async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "EISDIR" || cause.code === "ENOTDIR")) return null;
+    if (cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "EISDIR" || cause.code === "ENOTDIR"))
+      return null;
     throw cause;
   }
 }

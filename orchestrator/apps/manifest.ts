@@ -86,10 +86,12 @@ function readRoutes(value: unknown, problems: string[]): ManifestRoute[] {
       return [];
     }
     const method = methodOf(parts.method);
-    if (method === null) problems.push(`${where}: the method should be one of ${ROUTE_METHODS.join(", ").toLowerCase()}, got ${show(parts.method)}`);
+    if (method === null)
+      problems.push(`${where}: the method should be one of ${ROUTE_METHODS.join(", ").toLowerCase()}, got ${show(parts.method)}`);
     const problem = typeof parts.path === "string" ? pathProblem(parts.path) : `should be text, got ${show(parts.path)}`;
     if (problem !== null) problems.push(`${where}: the path ${show(parts.path)} ${problem}`);
-    if (parts.source !== null && typeof parts.source !== "string") problems.push(`${where}: src should be a folder, got ${show(parts.source)}`);
+    if (parts.source !== null && typeof parts.source !== "string")
+      problems.push(`${where}: src should be a folder, got ${show(parts.source)}`);
     if (method === null || problem !== null || typeof parts.path !== "string") return [];
     return [{ method, path: parts.path, source: typeof parts.source === "string" ? parts.source : null }];
   });

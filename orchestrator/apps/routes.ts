@@ -21,7 +21,8 @@ export function pathProblem(path: string): string | null {
   if (new Set(names).size !== names.length) return "names a parameter twice";
   for (const [index, segment] of segments.entries()) {
     if (segment === "*" ? index !== segments.length - 1 : segment.includes("*")) return "may have * as its last part only";
-    if (segment.startsWith(":") ? !/^:[a-zA-Z0-9_]+$/.test(segment) : segment.includes(":")) return "should write a parameter as a whole part, such as /:name";
+    if (segment.startsWith(":") ? !/^:[a-zA-Z0-9_]+$/.test(segment) : segment.includes(":"))
+      return "should write a parameter as a whole part, such as /:name";
     if (/[-._]$/.test(segment)) return `has a part that ends in ${segment.at(-1)}`;
   }
   return null;

@@ -1,7 +1,12 @@
 // From an app's source to the builds that it needs: files read, checked and hashed; every problem of every function at once.
 import { createHash } from "node:crypto";
 import { ERRORS, PlatformError } from "../../runtime-image/contract/errors.ts";
-import { CONCURRENCY_CURRENT, CONCURRENCY_OLDER, HANDLER_TIMEOUT_MS, INSTANCE_MEMORY_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import {
+  CONCURRENCY_CURRENT,
+  CONCURRENCY_OLDER,
+  HANDLER_TIMEOUT_MS,
+  INSTANCE_MEMORY_BYTES_MAX,
+} from "../../runtime-image/contract/limits.ts";
 import type { AppSource, FunctionSource } from "../apps/app-folder.ts";
 import type { BuildFile, BuildSource } from "../engines/engine.ts";
 import type { ReleaseFunction } from "../releases/release.ts";
@@ -30,7 +35,11 @@ async function planFunction(source: FunctionSource, appFolder: string): Promise<
     });
   const problems = await syntaxProblems(source.name, files);
   if (problems.length > 0)
-    throw new PlatformError("FUNCTION_INVALID", { detail: `${source.name} has a syntax error.`, problems, remedy: "Mend the line that is named." });
+    throw new PlatformError("FUNCTION_INVALID", {
+      detail: `${source.name} has a syntax error.`,
+      problems,
+      remedy: "Mend the line that is named.",
+    });
   const buildId = hashOf(source, files);
   return {
     source: { buildId, functionName: source.name, files },
@@ -62,7 +71,10 @@ function asPlatformError(cause: unknown): PlatformError {
 }
 
 function joined(failures: readonly PlatformError[], first: PlatformError): PlatformError {
-  const problems = failures.flatMap((failure) => [`${failure.code}: ${failure.detail.detail ?? ERRORS[failure.code].message}`, ...(failure.detail.problems ?? [])]);
+  const problems = failures.flatMap((failure) => [
+    `${failure.code}: ${failure.detail.detail ?? ERRORS[failure.code].message}`,
+    ...(failure.detail.problems ?? []),
+  ]);
   const remedies = [...new Set(failures.flatMap((failure) => failure.detail.remedy ?? []))];
   return new PlatformError(first.code, { detail: `${failures.length} functions cannot be built.`, problems, remedy: remedies.join(" ") });
 }

@@ -35,7 +35,8 @@ async function pathsBelow(source: FunctionSource, appFolder: string): Promise<Fo
       if (NEVER_SHIPPED.has(entry.name)) continue;
       const absolute = join(folder, entry.name);
       const path = `${prefix}${entry.name}`;
-      if (hasControlCharacter(entry.name)) throw invalid(source, `${JSON.stringify(path)} has a control character in its name`, "Rename it.");
+      if (hasControlCharacter(entry.name))
+        throw invalid(source, `${JSON.stringify(path)} has a control character in its name`, "Rename it.");
       if (entry.isSymbolicLink()) await assertLinkStaysInside(source, appFolder, absolute, path);
       const facts = await stat(absolute);
       if (facts.isDirectory()) await walk(absolute, `${path}/`, depth + 1);
@@ -77,7 +78,10 @@ function largestEntries(files: readonly FoundFile[]): { name: string; bytes: num
     const name = file.path.split("/")[0] ?? file.path;
     sums.set(name, (sums.get(name) ?? 0) + file.bytes);
   }
-  return [...sums].map(([name, bytes]) => ({ name, bytes })).toSorted((a, b) => b.bytes - a.bytes).slice(0, 5);
+  return [...sums]
+    .map(([name, bytes]) => ({ name, bytes }))
+    .toSorted((a, b) => b.bytes - a.bytes)
+    .slice(0, 5);
 }
 
 /** Whether ".js" means ES module is said by the nearest package.json, which may lie above the function's folder. */

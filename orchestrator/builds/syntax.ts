@@ -8,7 +8,15 @@ export async function syntaxProblems(functionName: string, files: readonly Build
   return checked.flat();
 }
 
-const LOADERS: Readonly<Record<string, Loader>> = { ".js": "js", ".mjs": "js", ".cjs": "js", ".ts": "ts", ".mts": "ts", ".cts": "ts", ".json": "json" };
+const LOADERS: Readonly<Record<string, Loader>> = {
+  ".js": "js",
+  ".mjs": "js",
+  ".cjs": "js",
+  ".ts": "ts",
+  ".mts": "ts",
+  ".cts": "ts",
+  ".json": "json",
+};
 
 async function problemsOf(functionName: string, file: BuildFile): Promise<string[]> {
   const loader = LOADERS[/\.[a-z]+$/.exec(file.path)?.[0] ?? ""];
@@ -20,7 +28,9 @@ async function problemsOf(functionName: string, file: BuildFile): Promise<string
   } catch (cause) {
     const errors = messagesOf(cause);
     if (errors === null) throw cause;
-    return errors.map(({ text, location }) => `${functionName}/${file.path}:${location?.line ?? 1}:${(location?.column ?? 0) + 1}: ${text}`);
+    return errors.map(
+      ({ text, location }) => `${functionName}/${file.path}:${location?.line ?? 1}:${(location?.column ?? 0) + 1}: ${text}`,
+    );
   }
 }
 

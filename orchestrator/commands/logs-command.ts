@@ -29,7 +29,10 @@ export function addLogs(program: Command): void {
     .option("--home <dir>", "the home of the platform (default: .orchestrator here, or the one that runs)")
     .option("--api-port <port>", "where the running orchestrator listens", String(DEFAULT_API_PORT))
     .option("--json", "one JSON object per line")
-    .addHelpText("after", "\nExamples:\n  orchestrator logs\n  orchestrator logs -f get-index\n  orchestrator logs --environment production -n 20")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  orchestrator logs\n  orchestrator logs -f get-index\n  orchestrator logs --environment production -n 20",
+    )
     .action(async (functionName: string | undefined, flags: LogsFlags) => showLogs(functionName, flags));
 }
 

@@ -23,7 +23,10 @@ export function addUp(program: Command): void {
     .option("--promote", "also promote to production what was just deployed to staging")
     .option("--no-watch", "do not rebuild when files change")
     .option("--json", "print JSON, one object per line")
-    .addHelpText("after", "\nExamples:\n  orchestrator up\n  orchestrator up examples/hello --promote\n  orchestrator up --engine process --staging-port 8080")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  orchestrator up\n  orchestrator up examples/hello --promote\n  orchestrator up --engine process --staging-port 8080",
+    )
     .action(async (folder: string, flags: UpFlags) => {
       const settings = upSettings(folder, flags);
       await up(settings, createOutput({ isJson: settings.isJson, isColored: process.stdout.isTTY && !environmentSettings().noColor }));
@@ -83,12 +86,22 @@ function showReady(settings: UpSettings, app: AppSource, platform: Platform, out
     "",
   ];
   const routes = app.functions.map((fn) => ({ method: fn.method, path: fn.path, function: fn.name }));
-  output.facts("ready", lines, { app: app.appName, staging, production, api, engine: platform.engineLine, home: settings.home, isPromoted: platform.isPromoted(), routes });
+  output.facts("ready", lines, {
+    app: app.appName,
+    staging,
+    production,
+    api,
+    engine: platform.engineLine,
+    home: settings.home,
+    isPromoted: platform.isPromoted(),
+    routes,
+  });
 }
 
 function showOutcome(output: Output, outcome: DeployOutcome, text: string): void {
   output.step(text);
-  for (const failure of outcome.failures) output.warn(`${outcome.environment}: ${failure.functionName} does not start and is tried again: ${failure.code}: ${failure.message}`);
+  for (const failure of outcome.failures)
+    output.warn(`${outcome.environment}: ${failure.functionName} does not start and is tried again: ${failure.code}: ${failure.message}`);
 }
 
 function reloadOnChange(settings: UpSettings, platform: Platform, output: Output, first: readonly PlannedFunction[]): { close(): void } {
@@ -103,7 +116,11 @@ function reloadOnChange(settings: UpSettings, platform: Platform, output: Output
     if (ids === known) return; // Saved without a change, or a file that no function ships.
     const { outcome, seconds } = await timed(async () => platform.publish(planned));
     known = ids;
-    showOutcome(output, outcome, `reloaded ${outcome.builtNames.length === 0 ? app.appName : outcome.builtNames.join(", ")} in ${seconds} s`);
+    showOutcome(
+      output,
+      outcome,
+      `reloaded ${outcome.builtNames.length === 0 ? app.appName : outcome.builtNames.join(", ")} in ${seconds} s`,
+    );
   };
   const changed = (): void => {
     isDirty = true;

@@ -30,7 +30,10 @@ export async function chooseEngine(parts: EngineParts): Promise<ChosenEngine> {
   } catch (cause) {
     if (!(cause instanceof PlatformError)) throw cause;
     const where = describeDockerAddress(parts.docker);
-    return { engine: processEngine(parts), reason: `no Docker engine answers at ${where}, so functions run as restricted Node processes: for your own code on your own machine, not a wall` };
+    return {
+      engine: processEngine(parts),
+      reason: `no Docker engine answers at ${where}, so functions run as restricted Node processes: for your own code on your own machine, not a wall`,
+    };
   }
   return { engine: dockerEngine(parts), reason: null };
 }
@@ -39,7 +42,13 @@ export async function chooseEngine(parts: EngineParts): Promise<ChosenEngine> {
 export const imageOptions = { nodeImage: DEFAULT_NODE_IMAGE, runtimeBundle: buildRuntimeBundle };
 
 const dockerEngine = (parts: EngineParts): Engine =>
-  createDockerEngine({ platformId: parts.platformId, homeLabel: parts.home, docker: parts.docker, progress: parts.progress, ...imageOptions });
+  createDockerEngine({
+    platformId: parts.platformId,
+    homeLabel: parts.home,
+    docker: parts.docker,
+    progress: parts.progress,
+    ...imageOptions,
+  });
 
 const processEngine = (parts: EngineParts): Engine =>
   createProcessEngine({ home: parts.home, platformId: parts.platformId, nodePath: process.execPath, runtimeBundle: buildRuntimeBundle });

@@ -25,7 +25,11 @@ export interface Engine {
   /** Tells of exits as they happen, until the signal aborts. A missed one shows in list(). */
   watchExits(onExit: (exit: InstanceExit) => void, signal: AbortSignal): void;
   /** Follows what an instance prints, line by line, from a moment on, until it is gone or the signal aborts. */
-  followLogs(instanceId: string, options: { readonly sinceEpochMs: number; readonly signal: AbortSignal }, onLine: (line: LogLine) => void): Promise<void>;
+  followLogs(
+    instanceId: string,
+    options: { readonly sinceEpochMs: number; readonly signal: AbortSignal },
+    onLine: (line: LogLine) => void,
+  ): Promise<void>;
 
   /** Removes every instance and everything else that carries this platform's label, builds excepted. */
   dispose(): Promise<void>;

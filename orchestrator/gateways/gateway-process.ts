@@ -46,12 +46,13 @@ export async function startGateway(parts: GatewayParts): Promise<GatewayProcess>
   });
   let current = first;
   const supervise = async (): Promise<void> => {
-    for (let failureCount = 0; ; ) {
+    for (let failureCount = 0; ;) {
       const startedEpochMs = Date.now();
       await waitForEnd(current, { signal: over.signal, pollIntervalMs: 250 });
       failureCount = Date.now() - startedEpochMs > BACKOFF_MAX_MS ? 1 : failureCount + 1;
       parts.report(`the gateway of ${parts.config.environment} ended; it is started again`);
-      if (failureCount > 1) await delay(Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (failureCount - 2)), undefined, { signal: over.signal });
+      if (failureCount > 1)
+        await delay(Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (failureCount - 2)), undefined, { signal: over.signal });
       current = await launch(parts, configHash);
       await ready(parts, current).catch((cause: unknown) => parts.report(String(cause)));
     }
@@ -74,7 +75,10 @@ export async function startGateway(parts: GatewayParts): Promise<GatewayProcess>
 export async function assertPortFree(port: number, what: { readonly name: string; readonly flag: string }): Promise<void> {
   for (const host of ["127.0.0.1", "::1"])
     if (await answers(host, port))
-      throw new PlatformError("PORT_IN_USE", { detail: `Port ${port} (${what.name}) on ${host}.`, remedy: `Stop the program that listens there, or choose another port with ${what.flag}.` });
+      throw new PlatformError("PORT_IN_USE", {
+        detail: `Port ${port} (${what.name}) on ${host}.`,
+        remedy: `Stop the program that listens there, or choose another port with ${what.flag}.`,
+      });
 }
 
 async function answers(host: string, port: number): Promise<boolean> {
@@ -84,7 +88,10 @@ async function answers(host: string, port: number): Promise<boolean> {
       socket.destroy();
       done(isTaken);
     };
-    socket.once("connect", () => finish(true)).once("error", () => finish(false)).once("timeout", () => finish(true));
+    socket
+      .once("connect", () => finish(true))
+      .once("error", () => finish(false))
+      .once("timeout", () => finish(true));
   });
 }
 
@@ -141,5 +148,9 @@ async function ready(parts: GatewayParts, identity: Identity): Promise<void> {
     await delay(READY_POLL_MS);
   }
   const lines = (await readFile(filesOf(parts).log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-LOG_LINES_SHOWN);
-  throw new PlatformError("GATEWAY_FAILED", { detail: `The gateway of ${parts.config.environment} is not ready.`, problems: lines, remedy: `Its log: ${filesOf(parts).log}` });
+  throw new PlatformError("GATEWAY_FAILED", {
+    detail: `The gateway of ${parts.config.environment} is not ready.`,
+    problems: lines,
+    remedy: `Its log: ${filesOf(parts).log}`,
+  });
 }

@@ -1,22 +1,17 @@
 // The files of a small Linux root around the Node that runs this process: the binary, its libraries, name resolution, certificates.
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { promisify } from "node:util";
 import type { TarEntry } from "./tar.ts";
 
 const NODE_PATH = "/usr/local/bin/node";
 const CERTIFICATES_PATH = "/etc/ssl/certs/ca-certificates.crt";
-const LDD_TIMEOUT_MS = 10_000;
 // Loaded by name at run time, so no list of linked libraries shows them; since glibc 2.34 the library itself holds them.
 const RESOLVER_LIBRARIES = ["libnss_files.so.2", "libnss_dns.so.2", "libresolv.so.2"];
 // Where machines keep their trusted certificates: Debian and Alpine, Fedora, SUSE.
 const CERTIFICATE_SOURCES = [CERTIFICATES_PATH, "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem"];
 
-const run = promisify(execFile);
-
 export async function* ownNodeEntries(): AsyncGenerator<TarEntry> {
-  const libraries = await linkedLibraries(process.execPath);
+  const libraries = loadedLibraries();
   const folders = new Set(["usr", "usr/local", "usr/local/bin", "etc", "etc/ssl", "etc/ssl/certs"]);
   const resolverLibraries = resolverLibrariesBeside(libraries);
   for (const path of [...libraries, ...resolverLibraries]) for (const folder of foldersOf(path)) folders.add(folder);
@@ -33,15 +28,11 @@ export async function* ownNodeEntries(): AsyncGenerator<TarEntry> {
   if (certificates !== null) yield file(CERTIFICATES_PATH, certificates, 0o644);
 }
 
-/** Absolute paths out of what ldd prints, the loader itself included. */
-export function librariesIn(lddOutput: string): string[] {
-  const paths = lddOutput.split("\n").map((line) => /(?:=>\s+|^\s*)(\/\S+)/.exec(line)?.[1] ?? "");
-  return [...new Set(paths.filter((path) => path !== ""))];
-}
-
-async function linkedLibraries(binary: string): Promise<string[]> {
-  const { stdout } = await run("ldd", [binary], { timeout: LDD_TIMEOUT_MS });
-  return librariesIn(stdout);
+/** What this very process has loaded, the loader itself included. Asked of Node, so that it works where no ldd is. */
+export function loadedLibraries(): string[] {
+  const report: { readonly sharedObjects?: unknown } = process.report.getReport();
+  const paths = Array.isArray(report.sharedObjects) ? report.sharedObjects.map(String) : [];
+  return [...new Set(paths.filter((path) => path.startsWith("/") && path !== process.execPath))];
 }
 
 function resolverLibrariesBeside(libraries: readonly string[]): string[] {

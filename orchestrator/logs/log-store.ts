@@ -113,7 +113,9 @@ function entryOf(source: LogSource, line: LogLine): LogEntry {
 
 export const fits = (entry: LogEntry, filter: LogFilter): boolean =>
   (filter.environment === undefined || entry.environment === filter.environment) &&
-  (filter.functionName === undefined || entry.functionName === filter.functionName || entry.functionName.endsWith(`/${filter.functionName}`));
+  (filter.functionName === undefined ||
+    entry.functionName === filter.functionName ||
+    entry.functionName.endsWith(`/${filter.functionName}`));
 
 /** Only this file writes entries; a line that a crash cut off is passed over. */
 function parseEntry(line: string): LogEntry | null {

@@ -3,10 +3,24 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
-import { INSTANCE_CPU_COUNT_MAX, INSTANCE_PID_COUNT_MAX, INSTANCE_TMP_BYTES_MAX, STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
+import {
+  INSTANCE_CPU_COUNT_MAX,
+  INSTANCE_PID_COUNT_MAX,
+  INSTANCE_TMP_BYTES_MAX,
+  STOP_GRACE_MS,
+} from "../../runtime-image/contract/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, InstanceExit, LogLine, ObservedInstance } from "../engines/engine.ts";
-import { type PoolFailure, type PoolInstance, type PoolSpec, SETTLED_AFTER_MS, type StopReason, graceOf, planPools, poolKeyOf } from "./pool-plan.ts";
+import {
+  type PoolFailure,
+  type PoolInstance,
+  type PoolSpec,
+  SETTLED_AFTER_MS,
+  type StopReason,
+  graceOf,
+  planPools,
+  poolKeyOf,
+} from "./pool-plan.ts";
 
 export interface Fleet {
   /** Takes over what an earlier orchestrator left running. Call once, before the first want(). */
@@ -59,7 +73,6 @@ export function createFleet(parts: FleetParts): Fleet {
 }
 
 const keyOf = (target: FleetTarget): string => `${target.environment}/${target.appId}`;
-
 
 class RunningFleet implements Fleet {
   readonly #parts: FleetParts;
@@ -228,9 +241,26 @@ class RunningFleet implements Fleet {
         environment,
         functionName: fn.name,
         buildId: fn.buildId,
-        manifest: { v: 1, instanceId, appId, appName, environment, functionName: fn.name, generation, timeoutMs, concurrency, memoryBytesMax, broker },
+        manifest: {
+          v: 1,
+          instanceId,
+          appId,
+          appName,
+          environment,
+          functionName: fn.name,
+          generation,
+          timeoutMs,
+          concurrency,
+          memoryBytesMax,
+          broker,
+        },
         variables: {},
-        limits: { memoryBytesMax, cpuCountMax: INSTANCE_CPU_COUNT_MAX, pidCountMax: INSTANCE_PID_COUNT_MAX, tmpBytesMax: INSTANCE_TMP_BYTES_MAX },
+        limits: {
+          memoryBytesMax,
+          cpuCountMax: INSTANCE_CPU_COUNT_MAX,
+          pidCountMax: INSTANCE_PID_COUNT_MAX,
+          tmpBytesMax: INSTANCE_TMP_BYTES_MAX,
+        },
       });
       this.#follow(instance);
       await this.#watchStart(instance);
@@ -298,14 +328,24 @@ class RunningFleet implements Fleet {
     const livedMs = this.#parts.clock.nowEpochMs() - instance.sinceEpochMs;
     if (livedMs < SETTLED_AFTER_MS) this.#failed(instance, "INSTANCE_LOST", `it ${how}`);
     else this.#failures.delete(instance.poolKey);
-    this.#parts.report({ kind: "replaced", environment: instance.environment, functionName: instance.functionName, text: `an instance ${how}; another one takes its place` });
+    this.#parts.report({
+      kind: "replaced",
+      environment: instance.environment,
+      functionName: instance.functionName,
+      text: `an instance ${how}; another one takes its place`,
+    });
   }
 
   #failed(instance: PoolInstance, code: string, message: string): void {
     if (!this.#pools.has(instance.poolKey)) return;
     const count = (this.#failures.get(instance.poolKey)?.count ?? 0) + 1;
     this.#failures.set(instance.poolKey, { count, lastEpochMs: this.#parts.clock.nowEpochMs(), code, message });
-    this.#parts.report({ kind: "failure", environment: instance.environment, functionName: instance.functionName, text: `${code}: ${message}` });
+    this.#parts.report({
+      kind: "failure",
+      environment: instance.environment,
+      functionName: instance.functionName,
+      text: `${code}: ${message}`,
+    });
   }
 
   #move(instance: PoolInstance, state: PoolInstance["state"]): void {

@@ -65,7 +65,8 @@ export function planPools(input: {
     if (instance.state !== "starting" && instance.state !== "ready") continue;
     const readyByEpochMs = instance.sinceEpochMs + INSTANCE_READY_TIMEOUT_MS;
     if (!wanted.has(instance.poolKey)) actions.push(stop(instance, "unwanted"));
-    else if (instance.state === "starting" && nowEpochMs >= readyByEpochMs) actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });
+    else if (instance.state === "starting" && nowEpochMs >= readyByEpochMs)
+      actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });
     else if (instance.state === "starting") looks.push(readyByEpochMs);
   }
   for (const pool of pools) {

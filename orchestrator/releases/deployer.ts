@@ -71,7 +71,9 @@ class AppDeployer implements Deployer {
     this.#book = createReleaseBook(parts.state, parts.app.appId);
     parts.fleet.onChange((target) => {
       if (this.#isClosed || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
-      this.#publish(target.environment).catch((cause: unknown) => parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`));
+      this.#publish(target.environment).catch((cause: unknown) =>
+        parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`),
+      );
     });
   }
 
@@ -108,7 +110,9 @@ class AppDeployer implements Deployer {
   async promote(): Promise<DeployOutcome> {
     const release = this.live("staging");
     if (release === null)
-      throw new PlatformError("NOTHING_TO_PROMOTE", { remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>." });
+      throw new PlatformError("NOTHING_TO_PROMOTE", {
+        remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>.",
+      });
     return this.deploy("production", release);
   }
 
@@ -121,7 +125,10 @@ class AppDeployer implements Deployer {
     const kept = beforePools.filter((pool) => !pools.some((next) => next.poolKey === pool.poolKey));
     this.#parts.fleet.want(target, [...pools, ...kept]);
     const failed = await this.#settled(pools);
-    const refused = before !== undefined && !isUnchanged ? failed.size > 0 : failures(pools, failed).some((failure) => failure.code === "HANDLER_MISSING");
+    const refused =
+      before !== undefined && !isUnchanged
+        ? failed.size > 0
+        : failures(pools, failed).some((failure) => failure.code === "HANDLER_MISSING");
     if (refused) {
       this.#parts.fleet.want(target, beforePools);
       throw deployFailed(environment, failures(pools, failed));
@@ -139,7 +146,10 @@ class AppDeployer implements Deployer {
     // The fleet itself gives up on an instance that is not ready in time; this only bounds the wait for the engine.
     const signal = AbortSignal.timeout(3 * INSTANCE_READY_TIMEOUT_MS);
     try {
-      return await this.#parts.fleet.settled(pools.map((pool) => pool.poolKey), signal);
+      return await this.#parts.fleet.settled(
+        pools.map((pool) => pool.poolKey),
+        signal,
+      );
     } catch (cause) {
       throw new PlatformError("ENGINE_FAILED", { detail: "The instances of this release did not start in time." }, { cause });
     }
@@ -162,7 +172,10 @@ class AppDeployer implements Deployer {
     const turn = (this.#publishing.get(environment) ?? Promise.resolve()).then(async () => {
       this.#sequences.set(environment, await this.#parts.snapshots.publish(environment, this.#snapshot(environment)));
     });
-    this.#publishing.set(environment, turn.catch(() => undefined)); // Its caller hears of it; the next in line need not.
+    this.#publishing.set(
+      environment,
+      turn.catch(() => undefined),
+    ); // Its caller hears of it; the next in line need not.
     return turn;
   }
 

@@ -15,7 +15,13 @@ const BUILDS_AT_ONCE = 4; // Builds wait for the disk more than for the processo
 
 export async function publishFolder(
   planned: readonly PlannedFunction[],
-  parts: { readonly appId: string; readonly engine: Engine; readonly deployer: Deployer; readonly clock: Clock; readonly environment: Environment },
+  parts: {
+    readonly appId: string;
+    readonly engine: Engine;
+    readonly deployer: Deployer;
+    readonly clock: Clock;
+    readonly environment: Environment;
+  },
 ): Promise<Publication> {
   const builtNames: string[] = [];
   const queue = [...planned];
@@ -38,5 +44,9 @@ const asBuildFailure =
   (functionName: string) =>
   (cause: unknown): never => {
     if (cause instanceof PlatformError) throw cause;
-    throw new PlatformError("BUILD_FAILED", { detail: `${functionName}: ${cause instanceof Error ? cause.message : String(cause)}` }, { cause });
+    throw new PlatformError(
+      "BUILD_FAILED",
+      { detail: `${functionName}: ${cause instanceof Error ? cause.message : String(cause)}` },
+      { cause },
+    );
   };

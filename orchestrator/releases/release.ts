@@ -23,7 +23,10 @@ export interface ReleaseFunction {
 
 export function createRelease(appId: string, functions: readonly ReleaseFunction[], nowEpochMs: number): Release {
   const ordered = functions.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
-  const releaseId = createHash("sha256").update(JSON.stringify([appId, ordered])).digest("hex").slice(0, 16);
+  const releaseId = createHash("sha256")
+    .update(JSON.stringify([appId, ordered]))
+    .digest("hex")
+    .slice(0, 16);
   return { releaseId, appId, createdEpochMs: nowEpochMs, functions: ordered };
 }
 

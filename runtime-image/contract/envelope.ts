@@ -64,7 +64,8 @@ export function decodeEnvelope<Header extends RequestHeader | AnswerHeader | Pul
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length < 4) throw new EnvelopeError(`an envelope has at least 4 bytes, got ${buffer.length}`);
   const headerEnd = 4 + buffer.readUInt32BE(0);
-  if (headerEnd > buffer.length) throw new EnvelopeError(`the header should end at ${headerEnd}, beyond the ${buffer.length} bytes there are`);
+  if (headerEnd > buffer.length)
+    throw new EnvelopeError(`the header should end at ${headerEnd}, beyond the ${buffer.length} bytes there are`);
   const header = parseHeader(buffer.toString("utf8", 4, headerEnd));
   // A gateway reads envelopes one version older than its own, so that it can be replaced before the instances are.
   if (header.v !== ENVELOPE_VERSION && header.v !== ENVELOPE_VERSION - 1)

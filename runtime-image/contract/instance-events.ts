@@ -3,7 +3,13 @@
 export type InstanceEvent =
   | { readonly kind: "ready"; readonly instanceId: string; readonly loadMs: number }
   /** The handler could not be loaded; the instance exits after it said so. */
-  | { readonly kind: "failed"; readonly instanceId: string; readonly code: "HANDLER_MISSING" | "HANDLER_LOAD_FAILED"; readonly message: string; readonly stack: string }
+  | {
+      readonly kind: "failed";
+      readonly instanceId: string;
+      readonly code: "HANDLER_MISSING" | "HANDLER_LOAD_FAILED";
+      readonly message: string;
+      readonly stack: string;
+    }
   /** It takes no more requests, finishes those it has, and exits. */
   | { readonly kind: "retiring"; readonly instanceId: string; readonly reason: string };
 

@@ -49,9 +49,9 @@ export const HANDLER_TIMEOUT_MS_MAX = 900_000;
 export const REDELIVERY_COUNT_MAX = 1; // After delivery only idempotent requests go out again, once.
 
 /** Noticing a dead instance within a second, without the control plane. */
-export const PROBE_AFTER_MS = 200; // A request older than this has its instance probed.
-export const PROBE_INTERVAL_MS = 200;
-export const PROBE_TIMEOUT_MS = 700; // No answer for this long: the instance is lost.
+export const PROBE_AFTER_MS = 150; // A request older than this has its instance probed.
+export const PROBE_INTERVAL_MS = 150;
+export const PROBE_TIMEOUT_MS = 600; // No answer for this long: the instance is lost.
 export const WATCHDOG_TICK_MS = 100; // How often the main thread of an instance shows that it is alive.
 export const WATCHDOG_GRACE_MS = 500; // Past the handler's timeout a blocked event loop is ended after this.
 

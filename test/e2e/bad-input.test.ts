@@ -25,12 +25,28 @@ async function up(files: Record<string, string | Buffer>, flags: readonly string
 
 describe("orchestrator up", () => {
   it.each([
-    ["a route without a folder", { ...HELLO, "app.arc": "@http\nget /\nget /nope\n" }, ["MANIFEST_INVALID", "src/http/get-nope", "index.js"]],
+    [
+      "a route without a folder",
+      { ...HELLO, "app.arc": "@http\nget /\nget /nope\n" },
+      ["MANIFEST_INVALID", "src/http/get-nope", "index.js"],
+    ],
     ["a manifest that cannot be parsed", { ...HELLO, "app.arc": "@http\nget /[\n" }, ["MANIFEST_INVALID", "app.arc", "line: 2"]],
     ["two routes for the same requests", { ...HELLO, "app.arc": "@http\nget /\nget /\n" }, ["MANIFEST_INVALID", '"get /" and "get /"']],
-    ["a missing handler file", { "app.arc": HELLO["app.arc"], "src/http/get-index/main.js": "" }, ["HANDLER_MISSING", "src/http/get-index", "index.js"]],
-    ["a syntax error", { ...HELLO, "src/http/get-index/index.js": "exports.handler = {\n  ;" }, ["FUNCTION_INVALID", "src/http/get-index/index.js:2:3"]],
-    ["a folder over 5 MB", { ...HELLO, "src/http/get-index/big.bin": Buffer.alloc(5_000_001) }, ["FUNCTION_TOO_LARGE", "src/http/get-index/big.bin", "5.00 MB"]],
+    [
+      "a missing handler file",
+      { "app.arc": HELLO["app.arc"], "src/http/get-index/main.js": "" },
+      ["HANDLER_MISSING", "src/http/get-index", "index.js"],
+    ],
+    [
+      "a syntax error",
+      { ...HELLO, "src/http/get-index/index.js": "exports.handler = {\n  ;" },
+      ["FUNCTION_INVALID", "src/http/get-index/index.js:2:3"],
+    ],
+    [
+      "a folder over 5 MB",
+      { ...HELLO, "src/http/get-index/big.bin": Buffer.alloc(5_000_001) },
+      ["FUNCTION_TOO_LARGE", "src/http/get-index/big.bin", "5.00 MB"],
+    ],
     ["a folder without routes", { "readme.txt": "" }, ["APP_FOLDER_INVALID", "orchestrator init"]],
   ])("names the place and the remedy for %s", async (_what, files, words) => {
     const { exitCode, stderr, leftovers } = await up(files);
@@ -48,7 +64,18 @@ describe("orchestrator up", () => {
   });
 
   it("names every wrong setting at once", async () => {
-    const { exitCode, stderr } = await runCommand(["up", ".", "--engine", "podman", "--staging-port", "99999", "--nats", "http://x", "--trust-proxy", "lan"]);
+    const { exitCode, stderr } = await runCommand([
+      "up",
+      ".",
+      "--engine",
+      "podman",
+      "--staging-port",
+      "99999",
+      "--nats",
+      "http://x",
+      "--trust-proxy",
+      "lan",
+    ]);
     for (const word of ["--engine", "--staging-port", "--nats", "--trust-proxy"]) expect(stderr).toContain(word);
     expect(exitCode).toBe(2);
   });

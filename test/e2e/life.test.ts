@@ -6,7 +6,16 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { containersOf, dockerLeftoversOf, processesOf } from "../support/leftovers.ts";
-import { ENGINE_NAMES, type EngineName, type RunningPlatform, handler, makeApp, runCommand, startPlatform, writeFiles } from "../support/platform.ts";
+import {
+  ENGINE_NAMES,
+  type EngineName,
+  type RunningPlatform,
+  handler,
+  makeApp,
+  runCommand,
+  startPlatform,
+  writeFiles,
+} from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const run = promisify(execFile);
@@ -15,7 +24,9 @@ const INDEX = "src/http/get-index/index.js";
 const APP = {
   "app.arc": "@app\nlife\n\n@http\nget /\nget /slow\npost /work\n",
   [INDEX]: handler('return { body: "one" };'),
-  "src/http/get-slow/index.js": handler('console.log("slow began"); await require("node:timers/promises").setTimeout(1_500); return { body: "slow" };'),
+  "src/http/get-slow/index.js": handler(
+    'console.log("slow began"); await require("node:timers/promises").setTimeout(1_500); return { body: "slow" };',
+  ),
   "src/http/post-work/index.js": handler('console.log("at work"); return { body: Buffer.from(request.body, "base64").toString() };'),
 };
 
@@ -26,7 +37,8 @@ async function killInstances(engine: EngineName, home: string): Promise<void> {
     await Promise.allSettled((await containersOf(home)).map(async (name) => run("docker", ["kill", name])));
     return;
   }
-  for (const { pid, command } of await processesOf(home)) if (command.includes("/runtime/") && command.includes("main.js")) process.kill(pid, "SIGKILL");
+  for (const { pid, command } of await processesOf(home))
+    if (command.includes("/runtime/") && command.includes("main.js")) process.kill(pid, "SIGKILL");
 }
 
 async function processNamed(home: string, part: string): Promise<number> {
@@ -46,7 +58,8 @@ describe.each(ENGINE_NAMES)("an app on engine %s", (engine) => {
 
   /** Waits until /slow has begun so many times in the life of this home. */
   const slowBegan = async (count: number): Promise<void> => {
-    const printed = async (): Promise<number> => (await readFile(join(platform.home, "logs/staging.ndjson"), "utf8")).split("slow began").length - 1;
+    const printed = async (): Promise<number> =>
+      (await readFile(join(platform.home, "logs/staging.ndjson"), "utf8")).split("slow began").length - 1;
     const before = await printed();
     await until(async () => (await printed()) >= before + count, { timeoutMs: 5_000, what: "/slow began" });
   };
@@ -130,10 +143,11 @@ describe.each(ENGINE_NAMES)("an app on engine %s", (engine) => {
 
   it("answers again soon after a gateway was killed", async () => {
     process.kill(await processNamed(platform.home, "gateways/staging.json"), "SIGKILL");
-    const status = async (): Promise<number> => platform.get("staging", "/").then(
-      (answer) => answer.status,
-      () => 0,
-    );
+    const status = async (): Promise<number> =>
+      platform.get("staging", "/").then(
+        (answer) => answer.status,
+        () => 0,
+      );
     await until(async () => (await status()) === 200, { timeoutMs: 10_000 });
     expect((await platform.get("staging", "/")).text).toBe("five");
   });
@@ -156,7 +170,12 @@ describe.each(ENGINE_NAMES)("an app on engine %s", (engine) => {
 
   it("adopts running instances instead of starting new ones", async () => {
     const instances = async (): Promise<string[]> =>
-      engine === "docker" ? (await containersOf(platform.home)).toSorted() : (await processesOf(platform.home)).filter(({ command }) => command.includes("main.js")).map(({ pid }) => `${pid}`).toSorted();
+      engine === "docker"
+        ? (await containersOf(platform.home)).toSorted()
+        : (await processesOf(platform.home))
+            .filter(({ command }) => command.includes("main.js"))
+            .map(({ pid }) => `${pid}`)
+            .toSorted();
     await until(async () => (await instances()).length === 9, { timeoutMs: 15_000, what: "3 instances on staging, 6 on production" });
     const before = await instances();
     platform.process.kill("SIGKILL");
@@ -175,4 +194,3 @@ describe.each(ENGINE_NAMES)("an app on engine %s", (engine) => {
     expect(await dockerLeftoversOf(platform.home)).toEqual([]);
   });
 });
-

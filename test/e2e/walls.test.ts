@@ -104,31 +104,42 @@ describe("a function in a container", () => {
     expect(await attack("write", { path: "/tmp/mine" })).toBe("done undefined");
   });
 
-  it.each(["/mine", "/function/index.js", "/runtime/main.js", "/etc/passwd", "/usr/local/bin/node", "/dev/shm/mine"])("cannot write to %s", async (path) => {
-    expect(await attack("write", { path })).toMatch(/^refused /);
-  });
+  it.each(["/mine", "/function/index.js", "/runtime/main.js", "/etc/passwd", "/usr/local/bin/node", "/dev/shm/mine"])(
+    "cannot write to %s",
+    async (path) => {
+      expect(await attack("write", { path })).toMatch(/^refused /);
+    },
+  );
 
   it("cannot read another function's code", async () => {
     expect(await attack("list", { path: "/function" })).toBe("done index.js");
     expect(await attack("read", { path: "/function/secret.txt" })).toMatch(/^refused /);
-    for (const path of ["/proc/1/root/function/secret.txt", "/var/lib/docker", "/function/../get-index/secret.txt"]) expect(await attack("read", { path })).toMatch(/^refused /);
+    for (const path of ["/proc/1/root/function/secret.txt", "/var/lib/docker", "/function/../get-index/secret.txt"])
+      expect(await attack("read", { path })).toMatch(/^refused /);
   });
 
   it("finds no Docker socket", async () => {
-    for (const host of ["/var/run/docker.sock", "/run/docker.sock"]) expect(await attack("connect", { host, port: "0" })).toMatch(/^refused /);
+    for (const host of ["/var/run/docker.sock", "/run/docker.sock"])
+      expect(await attack("connect", { host, port: "0" })).toMatch(/^refused /);
   });
 
   it("cannot reach the management API or either gateway on any address of the host", async () => {
     const own = (await attack("gateway")).replace("done ", "");
     const { api, staging, production } = platform.ports;
     for (const host of [own, "127.0.0.1", ...hostAddresses()])
-      for (const port of [api, staging, production]) expect({ host, port, answer: await attack("connect", { host, port: `${port}` }) }).toMatchObject({ answer: expect.stringMatching(/^refused /) as unknown });
+      for (const port of [api, staging, production])
+        expect({ host, port, answer: await attack("connect", { host, port: `${port}` }) }).toMatchObject({
+          answer: expect.stringMatching(/^refused /) as unknown,
+        });
   });
 
   it("cannot reach a port that the host has open on every address", async () => {
     const port = await openListener();
     const own = (await attack("gateway")).replace("done ", "");
-    for (const host of [own, ...hostAddresses()]) expect({ host, answer: await attack("connect", { host, port: `${port}` }) }).toMatchObject({ answer: expect.stringMatching(/^refused /) as unknown });
+    for (const host of [own, ...hostAddresses()])
+      expect({ host, answer: await attack("connect", { host, port: `${port}` }) }).toMatchObject({
+        answer: expect.stringMatching(/^refused /) as unknown,
+      });
   });
 
   it("cannot reach a container of the other environment, nor its neighbour's", async () => {
@@ -164,26 +175,26 @@ describe("a function in a container", () => {
     const inspected: unknown = JSON.parse(stdout);
     expect(inspected).toMatchObject([
       {
-      Config: { User: "10001:10001", Labels: { "orchestrator.home": platform.home } },
-      HostConfig: {
-        Privileged: false,
-        ReadonlyRootfs: true,
-        CapDrop: ["ALL"],
-        CapAdd: null,
-        SecurityOpt: expect.arrayContaining(["no-new-privileges"]) as unknown,
-        Memory: 128_000_000,
-        MemorySwap: 128_000_000,
-        NanoCpus: 1_000_000_000,
-        PidsLimit: 128,
-        PortBindings: null,
-        PublishAllPorts: false,
-        Binds: null,
-        Devices: expect.toSatisfy((devices: unknown) => devices === null || (Array.isArray(devices) && devices.length === 0)) as unknown,
-        PidMode: "",
-        UTSMode: "",
-        RestartPolicy: { Name: expect.stringMatching(/^(no)?$/) as unknown },
-      },
-      Mounts: [],
+        Config: { User: "10001:10001", Labels: { "orchestrator.home": platform.home } },
+        HostConfig: {
+          Privileged: false,
+          ReadonlyRootfs: true,
+          CapDrop: ["ALL"],
+          CapAdd: null,
+          SecurityOpt: expect.arrayContaining(["no-new-privileges"]) as unknown,
+          Memory: 128_000_000,
+          MemorySwap: 128_000_000,
+          NanoCpus: 1_000_000_000,
+          PidsLimit: 128,
+          PortBindings: null,
+          PublishAllPorts: false,
+          Binds: null,
+          Devices: expect.toSatisfy((devices: unknown) => devices === null || (Array.isArray(devices) && devices.length === 0)) as unknown,
+          PidMode: "",
+          UTSMode: "",
+          RestartPolicy: { Name: expect.stringMatching(/^(no)?$/) as unknown },
+        },
+        Mounts: [],
       },
     ]);
   });

@@ -21,7 +21,8 @@ const folders: string[] = [];
 
 beforeAll(async () => {
   // A missing Docker fails here, with the remedy in its message.
-  nodeImage = (await ensureNodeBase(createDockerClient(parseDockerAddress(undefined)), { nodeImage: null, progress: () => undefined })).reference;
+  nodeImage = (await ensureNodeBase(createDockerClient(parseDockerAddress(undefined)), { nodeImage: null, progress: () => undefined }))
+    .reference;
 });
 
 afterAll(async () => {
@@ -46,7 +47,10 @@ describe("a nats-server of the owner's, in a container", () => {
     const context = await temporaryFolder();
     home = await temporaryFolder();
     await copyFile(natsServerPath(), join(context, "nats-server"));
-    await writeFile(join(context, "Dockerfile"), 'ARG NODE_IMAGE\nFROM ${NODE_IMAGE}\nCOPY nats-server /nats-server\nENTRYPOINT ["/nats-server"]\n');
+    await writeFile(
+      join(context, "Dockerfile"),
+      'ARG NODE_IMAGE\nFROM ${NODE_IMAGE}\nCOPY nats-server /nats-server\nENTRYPOINT ["/nats-server"]\n',
+    );
     const image = await GenericContainer.fromDockerfile(context).withBuildArgs({ NODE_IMAGE: nodeImage }).build(images.broker);
     const { stdout } = await runCommand(["nats", "config", "--home", home]);
     broker = await image
@@ -72,8 +76,25 @@ describe("a nats-server of the owner's, in a container", () => {
 
   it("is refused by a platform that it does not trust, with what to include", async () => {
     const stranger = await temporaryFolder();
-    const ports = ["--staging-port", `${await freePort()}`, "--production-port", `${await freePort()}`, "--api-port", `${await freePort()}`];
-    const { exitCode, stderr } = await runCommand(["up", join(CHECKOUT, "examples/hello"), "--engine", "process", "--home", stranger, "--nats", url(), ...ports]);
+    const ports = [
+      "--staging-port",
+      `${await freePort()}`,
+      "--production-port",
+      `${await freePort()}`,
+      "--api-port",
+      `${await freePort()}`,
+    ];
+    const { exitCode, stderr } = await runCommand([
+      "up",
+      join(CHECKOUT, "examples/hello"),
+      "--engine",
+      "process",
+      "--home",
+      stranger,
+      "--nats",
+      url(),
+      ...ports,
+    ]);
     expect(stderr).toContain("NATS_REFUSED");
     expect(stderr).toContain("orchestrator nats config");
     expect(exitCode).toBe(1);
@@ -112,7 +133,15 @@ describe("the platform's own image", () => {
   });
 
   it("shows logs and state through its own command", async () => {
-    const { exitCode, output } = await platform.exec(["/usr/local/bin/node", "/opt/orchestrator/orchestrator/bin.mjs", "promote", "--home", home, "--api-port", `${ports.api}`]);
+    const { exitCode, output } = await platform.exec([
+      "/usr/local/bin/node",
+      "/opt/orchestrator/orchestrator/bin.mjs",
+      "promote",
+      "--home",
+      home,
+      "--api-port",
+      `${ports.api}`,
+    ]);
     expect(output).toContain("production runs release");
     expect(exitCode).toBe(0);
   });

@@ -321,6 +321,25 @@ describe("stopping", () => {
     await own.close();
   });
 
+  it("keeps serving and stops when told, also where nobody takes what it logs any more", async () => {
+    const own = await createWorld();
+    await own.put({ deployment: { kind: "none" } });
+    own.gateway.deafen();
+    await own.restartBroker(); // Something to complain about.
+    await until(
+      () =>
+        own.status().then(
+          () => true,
+          () => false,
+        ),
+      { timeoutMs: 5_000 },
+    );
+    expect((await fetch(`http://127.0.0.1:${own.port}`)).status).toBe(503);
+    process.kill(own.gateway.pid, "SIGTERM");
+    expect(await own.gateway.exited).toBe(0);
+    await own.close();
+  });
+
   it("says so where its port is taken", async () => {
     const own = await createWorld({ config: { listen: [{ host: "127.0.0.1", port: world.port }] } });
     expect(await own.gateway.exited).toBe(1);

@@ -79,7 +79,9 @@ describe("the management API", () => {
 
   it("is on loopback alone", async () => {
     const { networkInterfaces } = await import("node:os");
-    const outside = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter((address) => address.family === "IPv4" && !address.internal);
+    const outside = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter((address) => address.family === "IPv4" && !address.internal);
     for (const { address } of outside) await expect(fetch(`http://${address}:${port}/`)).rejects.toThrow("fetch failed");
   });
 });

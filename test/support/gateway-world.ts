@@ -25,7 +25,13 @@ const ENVIRONMENT = "staging";
 export interface World {
   readonly url: string; // Of the broker.
   readonly port: number; // Of the gateway.
-  readonly gateway: { readonly pid: number; readonly output: () => string; readonly exited: Promise<number | null> };
+  readonly gateway: {
+    readonly pid: number;
+    readonly output: () => string;
+    readonly exited: Promise<number | null>;
+    /** Closes the pipes that it logs into. */
+    readonly deafen: () => void;
+  };
   client(): NatsConnection;
   put(snapshot: Partial<AppSnapshot> & Pick<AppSnapshot, "deployment">): Promise<void>;
   remove(appId: string): Promise<void>;
@@ -46,11 +52,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   let broker = startBroker(folder, brokerPort);
   let client = await connectPatiently(url);
   if (options.makesBucket !== false) await client.jetstream().views.kv(snapshotBucket(ENVIRONMENT));
-  const gateway = startGateway(folder, { url, config: options.config ?? {} });
-  await until(() => gateway.output().includes('"listening"') || gateway.child.exitCode !== null, {
-    timeoutMs: 10_000,
-    what: "the gateway listens",
-  });
+  const gateway = startGateway(folder, { broker: { url, jwt: "", seed: "" }, ...options.config });
+  await gatewayListens(gateway);
   let sequence = 0;
 
   const bucket = () => client.jetstream().views.kv(snapshotBucket(ENVIRONMENT));
@@ -64,7 +67,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return {
     url,
     port: portIn(gateway.output()),
-    gateway: { pid: gateway.child.pid ?? 0, output: gateway.output, exited: gateway.exited },
+    gateway: { pid: gateway.child.pid ?? 0, output: gateway.output, exited: gateway.exited, deafen: gateway.deafen },
     client: () => client,
     async put(snapshot) {
       sequence++;
@@ -229,6 +232,7 @@ export interface GatewayChild {
   readonly child: ChildProcess;
   readonly output: () => string;
   readonly exited: Promise<number | null>;
+  readonly deafen: () => void;
 }
 
 export function startGateway(folder: string, config: Partial<GatewayConfig> & Pick<GatewayConfig, "broker">): GatewayChild {
@@ -248,7 +252,11 @@ export function startGateway(folder: string, config: Partial<GatewayConfig> & Pi
   child.stdout.on("data", (chunk: Buffer) => void (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => void (output += chunk.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  return { child, output: () => output, exited };
+  const deafen = (): void => {
+    child.stdout.destroy();
+    child.stderr.destroy();
+  };
+  return { child, output: () => output, exited, deafen };
 }
 
 export const gatewayListens = (gateway: GatewayChild): Promise<void> =>

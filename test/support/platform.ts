@@ -21,8 +21,14 @@ export interface Finished {
 }
 
 /** Runs a command to its end. */
-export async function runCommand(args: readonly string[], options: { readonly env?: Record<string, string>; readonly cwd?: string } = {}): Promise<Finished> {
-  const child = spawn(process.execPath, [BIN, ...args], { env: { ...process.env, NO_COLOR: "1", ...options.env }, cwd: options.cwd ?? CHECKOUT });
+export async function runCommand(
+  args: readonly string[],
+  options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
+): Promise<Finished> {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { ...process.env, NO_COLOR: "1", ...options.env },
+    cwd: options.cwd ?? CHECKOUT,
+  });
   const texts = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (part: string) => (texts.stdout += part));
   child.stderr.setEncoding("utf8").on("data", (part: string) => (texts.stderr += part));
@@ -42,6 +48,7 @@ export interface RunningPlatform {
 
 export interface PlatformEvent {
   readonly event: string;
+  readonly time: string;
   readonly text?: string;
   readonly code?: string;
 }
@@ -73,8 +80,21 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "orchestrator-home-")));
   const ports = options.ports ?? { staging: await freePort(), production: await freePort(), api: await freePort() };
   const { staging, production, api } = ports;
-  const flags = ["--engine", options.engine, "--home", home, "--staging-port", `${staging}`, "--production-port", `${production}`, "--api-port", `${api}`];
-  const child = spawn(process.execPath, [BIN, "up", options.app, "--json", ...flags, ...(options.flags ?? [])], { env: { ...process.env, ...options.env } });
+  const flags = [
+    "--engine",
+    options.engine,
+    "--home",
+    home,
+    "--staging-port",
+    `${staging}`,
+    "--production-port",
+    `${production}`,
+    "--api-port",
+    `${api}`,
+  ];
+  const child = spawn(process.execPath, [BIN, "up", options.app, "--json", ...flags, ...(options.flags ?? [])], {
+    env: { ...process.env, ...options.env },
+  });
   const events: PlatformEvent[] = [];
   let printed = "";
   let rest = "";
@@ -107,7 +127,18 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
 /** One request on a connection of its own. */
 export async function send(port: number, path: string, options: SendOptions = {}): Promise<Answer> {
   return new Promise((done, fail) => {
-    const outgoing = request({ host: "127.0.0.1", port, path, method: options.method ?? "GET", headers: options.headers ?? {}, agent: false, timeout: 60_000 });
+    // Node says nothing of the body of a GET or DELETE, which would then be read as the next request.
+    const isChunked = options.headers?.["transfer-encoding"] !== undefined;
+    const framing = options.body === undefined || isChunked ? {} : { "content-length": `${Buffer.byteLength(options.body)}` };
+    const outgoing = request({
+      host: "127.0.0.1",
+      port,
+      path,
+      method: options.method ?? "GET",
+      headers: { ...framing, ...options.headers },
+      agent: false,
+      timeout: 60_000,
+    });
     outgoing.once("response", (incoming) => {
       const parts: Buffer[] = [];
       incoming.on("data", (part: Buffer) => parts.push(part));
@@ -136,7 +167,8 @@ export async function freePort(): Promise<number> {
 /** An app in a temporary folder, from a map of its files or a copy of an example. */
 export async function makeApp(files: Record<string, string | Buffer>, copyOf?: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "orchestrator-app-"));
-  if (copyOf !== undefined) await cp(join(CHECKOUT, copyOf), folder, { recursive: true, filter: (path) => !path.includes(".orchestrator") });
+  if (copyOf !== undefined)
+    await cp(join(CHECKOUT, copyOf), folder, { recursive: true, filter: (path) => !path.includes(".orchestrator") });
   await writeFiles(folder, files);
   return folder;
 }

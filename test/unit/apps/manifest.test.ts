@@ -44,7 +44,9 @@ describe("readManifest", () => {
   });
 
   it("names every problem at once, each with its place", () => {
-    const { problems } = read("@app\nBig_Shop\n\n@http\nfetch /\nget shop\nget /a/:\npost /x /y\n@aws\ntimeout 901\nmemory 1\napigateway soap\n@generation\nnext\n");
+    const { problems } = read(
+      "@app\nBig_Shop\n\n@http\nfetch /\nget shop\nget /a/:\npost /x /y\n@aws\ntimeout 901\nmemory 1\napigateway soap\n@generation\nnext\n",
+    );
     expect(problems).toHaveLength(8);
     expect(problems.join("\n")).toContain("@http route 1");
     expect(problems.join("\n")).toContain("@http route 2");

@@ -58,7 +58,18 @@ describe("CPU time of a row", () => {
   });
 
   it("is what was added between two looks, a process that began meanwhile included", () => {
-    expect(cpuBetween(new Map([[1, 100], [2, 50]]), new Map([[1, 130], [3, 5]]))).toBe(35);
+    expect(
+      cpuBetween(
+        new Map([
+          [1, 100],
+          [2, 50],
+        ]),
+        new Map([
+          [1, 130],
+          [3, 5],
+        ]),
+      ),
+    ).toBe(35);
   });
 
   it("is read from the running system", async () => {
@@ -77,12 +88,21 @@ describe("compareSection", () => {
     name,
     rounds: rates.map((rate) => Object.fromEntries(CELLS.map((key) => [key, cell(rate, failedCount)])) as RowResult["rounds"][number]),
   });
-  const rows = [row("bare node:http", [100]), row("nginx → container", [50]), row("http-proxy → container", [10]), row("ours, docker", [10, 60, 90], 1)];
-  const section = compareSection(rows, { machine: "a machine", roundCount: 3 });
+  const rows = [
+    row("bare node:http", [100]),
+    row("nginx → container", [50]),
+    row("http-proxy → container", [10]),
+    row("ours, docker", [10, 60, 90], 1),
+  ];
+  const section = compareSection({ rows, foreignShare: 0.123 }, { machine: "a machine", roundCount: 3 });
   const ours = section.split("\n").find((line) => line.includes("ours, docker"));
 
   it("takes the median of the rounds and compares it with the other rows", () => {
     expect(ours).toMatch(/\| +60 \| +0\.600× \| +1\.20× \| +6\.00× \|/);
+  });
+
+  it("says how much of the machine others used", () => {
+    expect(section).toContain("Other programs used 12 % of the machine");
   });
 
   it("adds up every failed request of every round", () => {
@@ -95,11 +115,21 @@ describe("growthMegabytesPerMillion", () => {
     Array.from({ length: 21 }, (_, index) => ({ requestCount: index * 50_000, gatewayBytes: megabytesAt(index) * 1e6, instanceBytes: 0 }));
 
   it("is 0 for memory that is flat after its first quarter", () => {
-    expect(growthMegabytesPerMillion(samples((index) => Math.min(index, 4) * 10), (one) => one.gatewayBytes)).toBe(0);
+    expect(
+      growthMegabytesPerMillion(
+        samples((index) => Math.min(index, 4) * 10),
+        (one) => one.gatewayBytes,
+      ),
+    ).toBe(0);
   });
 
   it("finds a leak of 100 bytes per request", () => {
-    expect(growthMegabytesPerMillion(samples((index) => 80 + index * 5), (one) => one.gatewayBytes)).toBeCloseTo(100);
+    expect(
+      growthMegabytesPerMillion(
+        samples((index) => 80 + index * 5),
+        (one) => one.gatewayBytes,
+      ),
+    ).toBeCloseTo(100);
   });
 });
 

@@ -10,13 +10,20 @@ describe("markdownTable", () => {
       { title: "row", cell: (row: [string, number]) => row[0], align: "left" as const },
       { title: "n", cell: (row: [string, number]) => whole(row[1]) },
     ];
-    expect(markdownTable(columns, [["one", 1], ["thousands", 12_345]])).toBe(
-      ["| row       |      n |", "| --------- | -----: |", "| one       |      1 |", "| thousands | 12,345 |"].join("\n"),
-    );
+    expect(
+      markdownTable(columns, [
+        ["one", 1],
+        ["thousands", 12_345],
+      ]),
+    ).toBe(["| row       |      n |", "| --------- | -----: |", "| one       |      1 |", "| thousands | 12,345 |"].join("\n"));
   });
 
   it("keeps a pipe and a line break inside their cell", () => {
-    expect(markdownTable([{ title: "x", cell: (text: string) => text, align: "left" }], ["a|b\nc"]).split("\n").at(-1)).toBe("| a\\|b c |");
+    expect(
+      markdownTable([{ title: "x", cell: (text: string) => text, align: "left" }], ["a|b\nc"])
+        .split("\n")
+        .at(-1),
+    ).toBe("| a\\|b c |");
   });
 });
 
@@ -49,7 +56,10 @@ describe("percentile", () => {
 });
 
 describe("replaceSection", () => {
-  const both = replaceSection(replaceSection("", { name: "cold", body: "## Cold start\n\nfirst figures" }), { name: "compare", body: "## Side by side" });
+  const both = replaceSection(replaceSection("", { name: "cold", body: "## Cold start\n\nfirst figures" }), {
+    name: "compare",
+    body: "## Side by side",
+  });
 
   it("keeps the sections in their order, whichever was written first", () => {
     expect(both.indexOf("## Side by side")).toBeLessThan(both.indexOf("## Cold start"));
@@ -57,7 +67,11 @@ describe("replaceSection", () => {
 
   it("replaces a section and leaves the others", () => {
     const text = replaceSection(both, { name: "cold", body: "## Cold start\n\nsecond figures" });
-    expect([text.includes("first figures"), text.includes("second figures"), text.includes("## Side by side")]).toEqual([false, true, true]);
+    expect([text.includes("first figures"), text.includes("second figures"), text.includes("## Side by side")]).toEqual([
+      false,
+      true,
+      true,
+    ]);
   });
 
   it("writes the same text when nothing changed", () => {

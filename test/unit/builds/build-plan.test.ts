@@ -97,7 +97,11 @@ describe("a function's folder", () => {
   });
 
   it("is refused above 5 MB, with its five largest entries", async () => {
-    await write({ "src/http/get-index/index.js": HANDLER, "src/http/get-index/big.bin": Buffer.alloc(5_000_000), "src/http/get-index/lib/a.bin": Buffer.alloc(10_000) });
+    await write({
+      "src/http/get-index/index.js": HANDLER,
+      "src/http/get-index/big.bin": Buffer.alloc(5_000_000),
+      "src/http/get-index/lib/a.bin": Buffer.alloc(10_000),
+    });
     const error = await refusal();
     expect(error.code).toBe("FUNCTION_TOO_LARGE");
     expect(error.detail.problems?.[0]).toBe("src/http/get-index/big.bin: 5.00 MB");

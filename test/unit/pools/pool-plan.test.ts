@@ -6,17 +6,40 @@ import { type PoolInstance, type PoolSpec, backoffMs, planPools, poolKeyOf } fro
 const NOW = 1_000_000;
 
 function pool(name: string, instanceCount = 1): PoolSpec {
-  const fn = { name, method: "GET", path: "/", generation: "current", buildId: "b1", concurrency: 32, timeoutMs: 1_000, memoryBytesMax: 1 } as const;
+  const fn = {
+    name,
+    method: "GET",
+    path: "/",
+    generation: "current",
+    buildId: "b1",
+    concurrency: 32,
+    timeoutMs: 1_000,
+    memoryBytesMax: 1,
+  } as const;
   const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1" });
   return { poolKey, appId: "a", appName: "app", environment: "staging", fn, instanceCount };
 }
 
 function instance(of: PoolSpec, state: PoolInstance["state"], sinceEpochMs = NOW): PoolInstance {
-  return { instanceId: `${of.fn.name}-${state}`, poolKey: of.poolKey, appId: "a", environment: "staging", functionName: of.fn.name, state, sinceEpochMs, graceMs: 7 };
+  return {
+    instanceId: `${of.fn.name}-${state}`,
+    poolKey: of.poolKey,
+    appId: "a",
+    environment: "staging",
+    functionName: of.fn.name,
+    state,
+    sinceEpochMs,
+    graceMs: 7,
+  };
 }
 
 const plan = (pools: PoolSpec[], instances: PoolInstance[], failures: [string, { count: number; lastEpochMs: number }][] = []) =>
-  planPools({ pools, instances, failures: new Map(failures.map(([key, failure]) => [key, { ...failure, code: "X", message: "x" }])), nowEpochMs: NOW });
+  planPools({
+    pools,
+    instances,
+    failures: new Map(failures.map(([key, failure]) => [key, { ...failure, code: "X", message: "x" }])),
+    nowEpochMs: NOW,
+  });
 
 describe("planPools", () => {
   it("starts what is missing", () => {
@@ -45,7 +68,10 @@ describe("planPools", () => {
 
   it("gives up on an instance that is not ready in time, and looks again just then", () => {
     const one = pool("one");
-    expect(plan([one], [instance(one, "starting", NOW - INSTANCE_READY_TIMEOUT_MS)]).actions[0]).toMatchObject({ kind: "stop", reason: "not ready in time" });
+    expect(plan([one], [instance(one, "starting", NOW - INSTANCE_READY_TIMEOUT_MS)]).actions[0]).toMatchObject({
+      kind: "stop",
+      reason: "not ready in time",
+    });
     expect(plan([one], [instance(one, "starting", NOW - 5)]).lookAgainEpochMs).toBe(NOW - 5 + INSTANCE_READY_TIMEOUT_MS);
   });
 

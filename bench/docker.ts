@@ -1,7 +1,7 @@
 // The containers of the bench: a hardened one with the app of the comparison, and what we need to know of any of them.
 import { readFile } from "node:fs/promises";
-import { parseDockerAddress } from "../orchestrator/engines/docker-address.ts";
-import { createDockerClient } from "../orchestrator/engines/docker-client.ts";
+import { parseDockerAddress } from "../orchestrator/docker/address.ts";
+import { createDockerClient } from "../orchestrator/docker/client.ts";
 import { environmentSettings } from "../orchestrator/config.ts";
 import { DEFAULT_NODE_IMAGE, ensureNodeBase } from "../orchestrator/images/node-base.ts";
 import { INSTANCE_CPU_COUNT_MAX, INSTANCE_MEMORY_BYTES_MAX, INSTANCE_PID_COUNT_MAX } from "../runtime-image/contract/limits.ts";

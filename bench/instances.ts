@@ -1,8 +1,8 @@
 // Finds the instances of a running platform from outside, and kills one.
 import { environmentSettings } from "../orchestrator/config.ts";
-import { parseDockerAddress } from "../orchestrator/engines/docker-address.ts";
-import { createDockerClient } from "../orchestrator/engines/docker-client.ts";
-import { LABELS } from "../orchestrator/engines/docker-labels.ts";
+import { parseDockerAddress } from "../orchestrator/docker/address.ts";
+import { createDockerClient } from "../orchestrator/docker/client.ts";
+import { LABELS } from "../orchestrator/docker/labels.ts";
 import { findInstances } from "../orchestrator/engines/process-instances.ts";
 import { layoutOf } from "../orchestrator/engines/process-layout.ts";
 import { containersWith } from "./docker.ts";

@@ -32,6 +32,7 @@ const IDLE_GRACE_MS = 500; // A request that is on its way while we stop still a
 interface ConnectionState {
   readonly peer: Peer;
   openCount: number; // Requests of this connection that are not answered yet.
+  latest: ServerResponse | null;
 }
 
 export function createFront(parts: FrontParts): Front {
@@ -44,7 +45,7 @@ export function createFront(parts: FrontParts): Front {
   const stateOf = (socket: Socket): ConnectionState => {
     let state = connections.get(socket);
     if (state === undefined) {
-      state = { peer: peerOf(socket, parts.trust), openCount: 0 };
+      state = { peer: peerOf(socket, parts.trust), openCount: 0, latest: null };
       connections.set(socket, state);
     }
     return state;
@@ -52,13 +53,14 @@ export function createFront(parts: FrontParts): Front {
   const take = (request: IncomingMessage, response: ServerResponse, expects: Arrival["expects"]): void => {
     const state = stateOf(request.socket);
     state.openCount++;
+    state.latest = response;
     response.once("finish", () => state.openCount--);
     handler.handle(request, response, { peer: state.peer, expects });
   };
   const onClientError = (failure: Error & { code?: string; rawPacket?: Uint8Array }, socket: Duplex): void => {
     if (refused.has(socket) && failure.code !== "ECONNRESET") return;
     refused.add(socket);
-    const isMidAnswer = mayHaveAnswered(connections.get(socket), failure);
+    const isMidAnswer = mayHaveAnswered(connections.get(socket));
     if (failure.code === "ECONNRESET" || !socket.writable || isMidAnswer) socket.destroy();
     else refuseOnSocket(socket, refusalOf(failure));
   };
@@ -109,12 +111,9 @@ const serverOptions = ({ limits }: GatewayConfig) => ({
 });
 
 // A refusal now would be read as the answer to a request before it: only a request whose own body is broken may be answered.
-function mayHaveAnswered(state: ConnectionState | undefined, failure: { code?: string }): boolean {
-  if (state === undefined || state.openCount === 0) return false;
-  const isOwnBody =
-    state.openCount === 1 &&
-    failure.code !== undefined &&
-    (failure.code.startsWith("HPE_INVALID_CHUNK") || failure.code === "ERR_HTTP_REQUEST_TIMEOUT");
+function mayHaveAnswered(state: ConnectionState | undefined): boolean {
+  if (state === undefined || state.latest === null || state.openCount === 0) return false;
+  const isOwnBody = state.openCount === 1 && !state.latest.req.complete && !state.latest.headersSent;
   return !isOwnBody;
 }
 

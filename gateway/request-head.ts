@@ -78,6 +78,8 @@ function refusalOf(
   if (scan.headerBytes > limits.headerBytesMax) return "HEADERS_TOO_LARGE";
   if (!METHODS.has(incoming.method)) return "METHOD_NOT_SUPPORTED";
   if (target.kind === "malformed") return "TARGET_MALFORMED";
+  // Node reads a request line without a version as HTTP/0.9, and takes HTTP/2.0 in the form of 1.1.
+  if (incoming.httpVersion !== "1.1" && incoming.httpVersion !== "1.0") return "REQUEST_MALFORMED";
   // RFC 9112 3.2: an HTTP/1.1 request names its host exactly once.
   if (scan.hostCount > 1 || (scan.hostCount === 0 && incoming.httpVersion === "1.1")) return "REQUEST_MALFORMED";
   return scan.bodyBytes > limits.requestBodyBytesMax ? "BODY_TOO_LARGE" : null;

@@ -14,7 +14,7 @@ import type { PlannedFunction } from "./builds/build-plan.ts";
 import { systemClock } from "./clock.ts";
 import { type UpSettings, environmentSettings } from "./config.ts";
 import { chooseEngine } from "./engines/choose-engine.ts";
-import { parseDockerAddress } from "./engines/docker-address.ts";
+import { parseDockerAddress } from "./docker/address.ts";
 import type { Engine } from "./engines/engine.ts";
 import { assertPortFree, configuredAccess, runningGateway, startGateway } from "./gateways/gateway-process.ts";
 import { type Home, openHome } from "./home.ts";

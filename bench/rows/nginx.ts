@@ -9,11 +9,8 @@ import type { Row } from "./row.ts";
 
 const READY_TIMEOUT_MS = 10_000;
 
-/** "kept": connections to the app are kept, as its documentation advises; "fresh": a connection per request, as it comes. */
-export type NginxUpstream = "kept" | "fresh";
-
-export const nginxRow = (container: BenchContainer, upstream: NginxUpstream): Row => ({
-  name: upstream === "kept" ? "nginx → container" : "nginx, no keep-alive → container",
+export const nginxRow = (container: BenchContainer): Row => ({
+  name: "nginx → container",
   async start(stack, signal) {
     const folder = await mkdtemp(join(tmpdir(), "orchestrator-bench-nginx-"));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -21,7 +18,7 @@ export const nginxRow = (container: BenchContainer, upstream: NginxUpstream): Ro
     const port = await pickFreePort("127.0.0.1");
     await writeFile(
       join(folder, "nginx.conf"),
-      nginxConfig({ port, address: new URL(container.url).host, upstream, isRoot: process.getuid?.() === 0 }),
+      nginxConfig({ port, address: new URL(container.url).host, isRoot: process.getuid?.() === 0 }),
     );
     const nginx = await start({
       command: "nginx",
@@ -36,12 +33,7 @@ export const nginxRow = (container: BenchContainer, upstream: NginxUpstream): Ro
 });
 
 /** Debian's defaults where they matter (a worker per core, buffering), no access log, and connections that are not given up after 1,000 requests. */
-export function nginxConfig(options: {
-  readonly port: number;
-  readonly address: string;
-  readonly upstream: NginxUpstream;
-  readonly isRoot: boolean;
-}): string {
+export function nginxConfig(options: { readonly port: number; readonly address: string; readonly isRoot: boolean }): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${name}_temp;`);
   return `${options.isRoot ? "user www-data;\n" : ""}daemon off;
 worker_processes auto;
@@ -56,7 +48,9 @@ http {
   client_max_body_size 10m;
 ${temporary.join("\n")}
   upstream app {
-    server ${options.address};${options.upstream === "kept" ? "\n    keepalive 64;\n    keepalive_requests 1000000;" : ""}
+    server ${options.address};
+    keepalive 64;
+    keepalive_requests 1000000;
   }
   server {
     listen 127.0.0.1:${options.port};

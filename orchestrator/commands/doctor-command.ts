@@ -6,7 +6,7 @@ import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { exitCodeOf, formatChecks } from "../doctor/check.ts";
 import { diagnose } from "../doctor/diagnose.ts";
 import { gatherDockerFacts } from "../doctor/docker-facts.ts";
-import { parseDockerAddress } from "../engines/docker-address.ts";
+import { parseDockerAddress } from "../docker/address.ts";
 import { printLine } from "../log.ts";
 
 interface DoctorFlags {

@@ -1,7 +1,7 @@
 // orchestrator image: the base images that containers start from.
 import type { Command } from "commander";
 import { environmentSettings } from "../config.ts";
-import { parseDockerAddress } from "../engines/docker-address.ts";
+import { parseDockerAddress } from "../docker/address.ts";
 import { imageOptions } from "../engines/choose-engine.ts";
 import { ensureImages, listImages } from "../images/image-commands.ts";
 import { printLine } from "../log.ts";

@@ -1,8 +1,8 @@
 // Asks a Docker engine about itself over its HTTP interface: short calls with short deadlines, because this one may be sick.
 import { existsSync } from "node:fs";
 import { request } from "node:http";
-import { describeDockerAddress, type DockerAddress } from "../engines/docker-address.ts";
-import { LABELS } from "../engines/docker-labels.ts";
+import { describeDockerAddress, type DockerAddress } from "../docker/address.ts";
+import { LABELS } from "../docker/labels.ts";
 import type { DockerFacts, Leftover } from "./facts.ts";
 
 const CALL_TIMEOUT_MS = 5_000;

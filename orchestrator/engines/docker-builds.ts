@@ -1,9 +1,10 @@
 // Makes a function's image: its files as one layer on the runtime image, once per content.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { functionTar } from "../images/function-tar.ts";
-import type { DockerApi, HostOptions } from "./docker-api.ts";
+import type { DockerApi, HostOptions } from "../docker/api.ts";
 import { FUNCTION_FOLDER } from "./docker-container-options.ts";
-import { LABELS, labelsOf, shortHash, type Platform } from "./docker-labels.ts";
+import { LABELS } from "../docker/labels.ts";
+import { labelsOf, shortHash, type Platform } from "./docker-labels.ts";
 import type { BuildSource } from "./engine.ts";
 import type { Readable } from "node:stream";
 

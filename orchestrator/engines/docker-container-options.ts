@@ -1,7 +1,7 @@
 // What a function's container may do and have: a pure answer, closed by default.
 import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 import { STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
-import type { ContainerOptions, HostOptions } from "./docker-api.ts";
+import type { ContainerOptions, HostOptions } from "../docker/api.ts";
 import { instanceLabels, networkName, type Platform } from "./docker-labels.ts";
 import type { InstanceSpec } from "./engine.ts";
 

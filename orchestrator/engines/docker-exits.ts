@@ -1,7 +1,8 @@
 // Tells of instances that ended, from Docker's event stream; a stream that breaks is taken up where it was left.
 import { setTimeout as wait } from "node:timers/promises";
-import type { DockerApi } from "./docker-api.ts";
-import { LABELS, selectorOf, type Platform } from "./docker-labels.ts";
+import type { DockerApi } from "../docker/api.ts";
+import { LABELS } from "../docker/labels.ts";
+import { selectorOf, type Platform } from "./docker-labels.ts";
 import type { InstanceExit } from "./engine.ts";
 
 const RECONNECT_DELAY_MS = 250;

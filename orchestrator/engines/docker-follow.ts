@@ -1,6 +1,6 @@
 // Follows one container's log until the container is gone, across restarts of the engine.
 import { setTimeout as wait } from "node:timers/promises";
-import type { DockerApi } from "./docker-api.ts";
+import type { DockerApi } from "../docker/api.ts";
 import { createLogReader } from "./docker-logs.ts";
 import type { LogLine } from "./engine.ts";
 

@@ -2,19 +2,8 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceSpec, ObservedInstance } from "./engine.ts";
-import type { ListedContainer } from "./docker-api.ts";
-
-export const LABELS = {
-  platform: "orchestrator.platform",
-  home: "orchestrator.home",
-  role: "orchestrator.role",
-  app: "orchestrator.app",
-  environment: "orchestrator.environment",
-  function: "orchestrator.function",
-  build: "orchestrator.build",
-  instance: "orchestrator.instance",
-  created: "orchestrator.created", // Epoch ms; Docker's own lists know it to the second only.
-} as const;
+import { LABELS } from "../docker/labels.ts";
+import type { ListedContainer } from "../docker/api.ts";
 
 /** "build" and "helper" live for a moment only; "image" is what several platforms share. */
 export type Role = "instance" | "build" | "helper" | "network" | "image";

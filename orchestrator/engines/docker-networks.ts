@@ -3,8 +3,9 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { DockerApi, NetworkOptions } from "./docker-api.ts";
-import { LABELS, bridgeName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
+import type { DockerApi, NetworkOptions } from "../docker/api.ts";
+import { LABELS } from "../docker/labels.ts";
+import { bridgeName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
 
 export type Subnets = Partial<Record<Environment, string>>;
 

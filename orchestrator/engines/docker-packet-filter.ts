@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { buffer, text } from "node:stream/consumers";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { ContainerOptions, DockerApi } from "./docker-api.ts";
+import type { ContainerOptions, DockerApi } from "../docker/api.ts";
 import { createLogReader } from "./docker-logs.ts";
 import { labelsOf, type Platform } from "./docker-labels.ts";
 

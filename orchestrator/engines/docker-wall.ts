@@ -1,7 +1,7 @@
 // Keeps the wall in the host's packet filter, by whichever way there is; where there is none, it says what is open.
 import { readFile } from "node:fs/promises";
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
-import type { DockerApi } from "./docker-api.ts";
+import type { DockerApi } from "../docker/api.ts";
 import { bridgeName, type Platform } from "./docker-labels.ts";
 import { directFilter, helperFilter, seesInterface, type PacketFilter } from "./docker-packet-filter.ts";
 import { resolversOf, wallRemovalScript, wallScript, type Wall } from "./docker-wall-rules.ts";

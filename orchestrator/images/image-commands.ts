@@ -1,8 +1,8 @@
 // What the command "orchestrator image" does: makes the base images ready, and lists every image of ours.
-import type { DockerAddress } from "../engines/docker-address.ts";
-import type { DockerApi, ImageInfo } from "../engines/docker-api.ts";
-import { createDockerClient } from "../engines/docker-client.ts";
-import { LABELS } from "../engines/docker-labels.ts";
+import type { DockerAddress } from "../docker/address.ts";
+import type { DockerApi, ImageInfo } from "../docker/api.ts";
+import { createDockerClient } from "../docker/client.ts";
+import { LABELS } from "../docker/labels.ts";
 import { DEFAULT_NODE_IMAGE, IMAGE_LABEL, type Progress } from "./node-base.ts";
 import { ensureRuntimeImage, type RuntimeBundle } from "./runtime-image.ts";
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { DockerApi } from "../engines/docker-api.ts";
+import type { DockerApi } from "../docker/api.ts";
 import { ownNodeEntries } from "./own-node-files.ts";
 import { packTar } from "./tar.ts";
 

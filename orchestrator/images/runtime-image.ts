@@ -1,7 +1,7 @@
 // The image that every function's image stands on: Node, the runtime and its baked compile cache.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { DockerApi } from "../engines/docker-api.ts";
+import type { DockerApi } from "../docker/api.ts";
 import { IMAGE_LABEL, ORIGIN_LABEL, ensureNodeBase, type NodeBase, type NodeBaseOptions } from "./node-base.ts";
 import { packTar, type TarEntry } from "./tar.ts";
 

@@ -125,13 +125,13 @@ class AppDeployer implements Deployer {
     const kept = beforePools.filter((pool) => !pools.some((next) => next.poolKey === pool.poolKey));
     this.#parts.fleet.want(target, [...pools, ...kept]);
     const failed = await this.#settled(pools);
-    const refused =
-      before !== undefined && !isUnchanged
-        ? failed.size > 0
-        : failures(pools, failed).some((failure) => failure.code === "HANDLER_MISSING");
-    if (refused) {
+    const isFirst = before === undefined || isUnchanged;
+    // What failed in what was live already is no reason to keep other functions from being deployed.
+    const changed = isFirst ? pools : pools.filter((pool) => !beforePools.some((live) => live.poolKey === pool.poolKey));
+    const found = failures(changed, failed);
+    if (isFirst ? found.some((failure) => failure.code === "HANDLER_MISSING") : found.length > 0) {
       this.#parts.fleet.want(target, beforePools);
-      throw deployFailed(environment, failures(pools, failed));
+      throw deployFailed(environment, found);
     }
     await this.#book.keep(release);
     await this.#book.point(environment, release);

@@ -5,9 +5,10 @@ import { promisify } from "node:util";
 
 import { afterAll } from "vitest";
 
-import { parseDockerAddress } from "../../orchestrator/engines/docker-address.ts";
+import { parseDockerAddress } from "../../orchestrator/docker/address.ts";
 import { createDockerEngine } from "../../orchestrator/engines/docker-engine.ts";
-import { LABELS, instanceContainerName } from "../../orchestrator/engines/docker-labels.ts";
+import { LABELS } from "../../orchestrator/docker/labels.ts";
+import { instanceContainerName } from "../../orchestrator/engines/docker-labels.ts";
 import type { Engine } from "../../orchestrator/engines/engine.ts";
 import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts";
 import { engineBehaviour } from "./engine-behaviour.ts";

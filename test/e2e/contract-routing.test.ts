@@ -162,6 +162,7 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
       ["CONNECT", 501, "METHOD_NOT_SUPPORTED", ["CONNECT a:80 HTTP/1.1", ...HOST]],
       ["a request line that is none", 400, "REQUEST_MALFORMED", ["hello"]],
       ["a request line without a version", 400, "REQUEST_MALFORMED", ["GET /", ...HOST]],
+      ["a version that is not spoken here", 400, "REQUEST_MALFORMED", ["GET / HTTP/2.0", ...HOST]],
       ["a version that is none", 400, "REQUEST_MALFORMED", ["GET / HTTQ/1.1", ...HOST]],
       [
         "both length and transfer encoding",
@@ -198,6 +199,13 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
         "REQUEST_MALFORMED",
         ["POST /shop/list HTTP/1.1", "Host: a", "Transfer-Encoding: chunked"],
         `2\r\nhello\r\n0\r\n\r\n${SMUGGLED}`,
+      ],
+      [
+        "a broken trailer",
+        400,
+        "REQUEST_MALFORMED",
+        ["POST /shop/list HTTP/1.1", "Host: a", "Transfer-Encoding: chunked"],
+        `2\r\nhi\r\n0\r\nX Odd: 1\r\n\r\n${SMUGGLED}`,
       ],
       ["a space before a header's colon", 400, "REQUEST_MALFORMED", ["GET / HTTP/1.1", ...HOST, "X-Odd : 1"]],
       ["a header over two lines", 400, "REQUEST_MALFORMED", ["GET / HTTP/1.1", "Host: a", "X-Odd: 1", " 2", "Connection: close"]],

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createDockerClient } from "../../orchestrator/engines/docker-client.ts";
+import { createDockerClient } from "../../orchestrator/docker/client.ts";
 import { watchDockerExits } from "../../orchestrator/engines/docker-exits.ts";
 import type { InstanceExit } from "../../orchestrator/engines/engine.ts";
 import { createTestEngine, docker, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";

@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createDockerClient } from "../../orchestrator/engines/docker-client.ts";
+import { createDockerClient } from "../../orchestrator/docker/client.ts";
 import { bridgeName, shortHash } from "../../orchestrator/engines/docker-labels.ts";
 import { createDockerWall } from "../../orchestrator/engines/docker-wall.ts";
 import { createTestEngine, docker, listOwn, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";

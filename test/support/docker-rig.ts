@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { parseDockerAddress } from "../../orchestrator/engines/docker-address.ts";
+import { parseDockerAddress } from "../../orchestrator/docker/address.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../../orchestrator/engines/docker-engine.ts";
 import type { InstanceSpec, LogLine } from "../../orchestrator/engines/engine.ts";
 import type { RuntimeBundle } from "../../orchestrator/images/runtime-image.ts";

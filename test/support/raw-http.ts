@@ -46,7 +46,8 @@ async function sendAll(socket: Socket, parts: readonly (string | Buffer)[], paus
   }
 }
 
-function readAnswers(text: string): RawAnswer[] {
+/** Every answer that a connection carried, in order. */
+export function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = text;
   while (rest !== "") {

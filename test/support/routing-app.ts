@@ -1,6 +1,4 @@
 // An app whose routes overlap in every way, and which of its functions each request should reach.
-import type { SendOptions } from "./platform.ts";
-
 /** The least special first: the order of a manifest means nothing. */
 const ROUTES: readonly (readonly [route: string, folder: string])[] = [
   ["any /files/*", "any-files-catchall"],
@@ -45,14 +43,9 @@ export interface Reached {
   readonly forwarded: Readonly<Record<string, string>>;
 }
 
-type RouteCase = readonly [
-  method: NonNullable<SendOptions["method"]>,
-  path: string,
-  folder: string,
-  params?: Readonly<Record<string, string>>,
-];
+type Params = Readonly<Record<string, string>>;
 
-export const CAPTURED: readonly RouteCase[] = [
+const CASES: readonly (readonly [method: string, path: string, folder: string, params?: Params])[] = [
   // Static before param before catch-all.
   ["GET", "/files/readme", "get-files-readme"],
   ["GET", "/files/other", "get-files-000name", { name: "other" }],
@@ -99,6 +92,10 @@ export const CAPTURED: readonly RouteCase[] = [
   ["GET", "/shop/list?x=/files/readme", "get-shop-list"],
   ["GET", "/shop/tea?/reviews", "get-shop-000item", { item: "tea" }],
 ];
+
+export const CAPTURED: readonly (readonly [method: string, path: string, folder: string, params: Params | undefined])[] = CASES.map(
+  ([method, path, folder, params]) => [method, path, folder, params],
+);
 
 /** What no function captures goes to GET /, or is not found where there is none. */
 export const UNCAPTURED: readonly (readonly [method: string, path: string])[] = [

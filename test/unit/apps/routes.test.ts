@@ -26,7 +26,11 @@ describe("pathProblem", () => {
   });
 
   it("never throws, whatever the text", () => {
-    fc.assert(fc.property(fc.string(), (path) => expect(["string", "object"]).toContain(typeof pathProblem(path))));
+    fc.assert(
+      fc.property(fc.string(), (path) => {
+        expect(["string", "object"]).toContain(typeof pathProblem(path));
+      }),
+    );
   });
 });
 

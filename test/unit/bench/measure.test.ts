@@ -168,7 +168,7 @@ describe("the routes of the routing bench", () => {
 
 describe("nginxConfig", () => {
   it("keeps its connections to the app, and names another user only where it may become it", () => {
-    const config = nginxConfig({ port: 8_080, address: "192.0.2.1:80", upstream: "kept", isRoot: false });
+    const config = nginxConfig({ port: 8_080, address: "192.0.2.1:80", isRoot: false });
     expect(config).toContain("keepalive 64;");
     expect(config).not.toContain("user ");
   });

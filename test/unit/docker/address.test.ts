@@ -1,6 +1,6 @@
 // Where the Docker engine listens.
 import { describe, expect, it } from "vitest";
-import { parseDockerAddress } from "../../../orchestrator/engines/docker-address.ts";
+import { parseDockerAddress } from "../../../orchestrator/docker/address.ts";
 
 describe("the Docker engine's address", () => {
   it("is Docker's own socket unless something else is said", () => {

@@ -1,0 +1,13 @@
+// The labels of everything that we make in a Docker engine.
+
+export const LABELS = {
+  platform: "orchestrator.platform",
+  home: "orchestrator.home",
+  role: "orchestrator.role",
+  app: "orchestrator.app",
+  environment: "orchestrator.environment",
+  function: "orchestrator.function",
+  build: "orchestrator.build",
+  instance: "orchestrator.instance",
+  created: "orchestrator.created", // Epoch ms; Docker's own lists know it to the second only.
+} as const;

@@ -57,7 +57,8 @@ interface Deadline {
 function startDeadline(deadlineMs: number): Deadline {
   const controller = new AbortController();
   const abort = () => controller.abort(new DOMException("The handler's time is over.", "TimeoutError"));
-  const timer = setTimeout(abort, Math.max(0, deadlineMs - performance.now()));
+  // Timers count whole milliseconds and may come a fraction early; the deadline has passed when the signal says so.
+  const timer = setTimeout(abort, Math.max(0, Math.ceil(deadlineMs - performance.now()) + 1));
   timer.unref();
   return { controller, timer };
 }

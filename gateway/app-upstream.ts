@@ -11,7 +11,7 @@ import { openLink, type BrokerLink } from "./upstreams/functions.ts";
 export interface AppUpstream extends Pick<Dispatcher, "update" | "submit" | "sweep" | "takeQueued" | "isIdle"> {
   readonly access: BrokerAccess;
   isUp(): boolean;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface UpstreamParts {
@@ -57,9 +57,9 @@ export function openAppUpstream(parts: UpstreamParts): AppUpstream {
     takeQueued: dispatcher.takeQueued,
     isIdle: dispatcher.isIdle,
     isUp: () => links.isUp("small"),
-    close() {
-      opened.small?.close();
-      opened.bulk?.close();
+    async close() {
+      dispatcher.letGoAll();
+      await Promise.all([opened.small?.close(), opened.bulk?.close()]);
     },
   };
 }

@@ -17,7 +17,7 @@ export interface Apps {
   remove(appId: string): void;
   sweep(now: { readonly nowMs: number; readonly blockedMs: number }): void;
   connected(): GatewayStatus["connected"];
-  close(): void;
+  close(): Promise<void>;
 }
 
 export type OpenUpstream = (appId: string, access: BrokerAccess) => AppUpstream;
@@ -68,14 +68,14 @@ export function createApps(openUpstream: OpenUpstream): Apps {
       for (const upstream of retired) {
         upstream.sweep(now);
         if (!upstream.isIdle()) continue;
-        upstream.close();
+        void upstream.close(); // Never fails.
         retired.delete(upstream);
       }
     },
     connected: () => Object.fromEntries([...apps].flatMap(([appId, { live }]) => (live === null ? [] : [[appId, live.upstream.isUp()]]))),
-    close() {
-      for (const app of apps.values()) app.live?.upstream.close();
-      for (const upstream of retired) upstream.close();
+    async close() {
+      const live = [...apps.values()].map((app) => app.live?.upstream);
+      await Promise.all([...live, ...retired].map(async (upstream) => upstream?.close()));
     },
   };
 }

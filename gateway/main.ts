@@ -85,8 +85,7 @@ async function run(log: Log): Promise<void> {
     log.info("stopping", { signal, requestCount: gateway.handler.serving.openCount });
     await gateway.front.stop({ graceMs: STOP_GRACE_MS - STOP_MARGIN_MS });
     sweep.stop();
-    gateway.apps.close();
-    gateway.platform.close();
+    await Promise.all([gateway.apps.close(), gateway.platform.close()]);
     process.exit(0);
   };
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => void stop(signal)); // Nothing in it fails.

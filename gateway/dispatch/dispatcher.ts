@@ -32,6 +32,8 @@ export interface Dispatcher {
   takeQueued(): { readonly key: string; readonly job: Job }[];
   /** Whether nothing is on its way any more. */
   isIdle(): boolean;
+  /** Before the end: instances are not to keep answers for clients that are gone. */
+  letGoAll(): void;
 }
 
 export interface DispatcherParts {
@@ -233,6 +235,7 @@ export function createDispatcher({ links, clock, onError }: DispatcherParts): Di
       for (const instance of actions.lost) loseInstance(instance, { health: "silent", beforeSequence: Number.POSITIVE_INFINITY });
     },
     takeQueued: () => [...pools.values()].flatMap((pool) => pool.queue.removeWhere(() => true).map(({ job }) => ({ key: pool.key, job }))),
+    letGoAll: pulls.letGoAll,
     isIdle: () => pending.size === 0 && pulls.count === 0 && [...pools.values()].every((pool) => pool.queue.length === 0),
   };
 }

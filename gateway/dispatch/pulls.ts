@@ -33,6 +33,8 @@ export interface Pulls {
   ): boolean;
   onUp(): void;
   lose(instance: Instance): void;
+  /** Nobody reads any of them to its end. */
+  letGoAll(): void;
   /** Ends those that stand still; tells which instances owe bytes for too long. */
   sweep(nowMs: number, due: Set<Instance>): void;
   readonly count: number;
@@ -199,6 +201,12 @@ export function createPulls({ clock, bus }: Parts): Pulls {
     },
     lose(instance) {
       for (const stream of streams) if (stream.instance === instance && stream.received < stream.bodyBytes) cut(stream, "INSTANCE_LOST");
+    },
+    letGoAll() {
+      for (const stream of streams) {
+        end(stream);
+        letGo(stream.instance, stream.streamId);
+      }
     },
     sweep(nowMs, due) {
       for (const stream of streams) {

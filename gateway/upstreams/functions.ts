@@ -14,7 +14,8 @@ export interface BrokerLink {
   readonly isUp: boolean;
   /** Only while the link is up. What is published in one turn of the event loop leaves in one write. */
   publish(message: { readonly subject: string; readonly replyTo: string; readonly bytes: Uint8Array }): void;
-  close(): void;
+  /** Sends what was published before, for a moment at most. Never fails. */
+  close(): Promise<void>;
 }
 
 export interface LinkOptions {
@@ -37,6 +38,7 @@ const RECONNECT_MAX_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const PING_INTERVAL_MS = 5_000; // Two of them unanswered: the broker is gone, although its socket is open.
 const REWATCH_DELAY_MS = 250;
+const CLOSE_FLUSH_TIMEOUT_MS = 500; // Instances are told to let go of answers that nobody reads; a broker that is away is not waited for.
 
 interface LinkState {
   connection: NatsConnection | null;
@@ -65,11 +67,17 @@ export function openLink(options: LinkOptions, watch?: SnapshotWatch): BrokerLin
     publish({ subject, replyTo, bytes }) {
       state.connection?.publish(subject, bytes, { reply: replyTo });
     },
-    close() {
+    async close() {
+      const flushed = state.isUp ? state.connection?.flush() : undefined;
       state.isUp = false;
       state.closing.abort();
       state.epoch.abort();
-      state.connection?.close().catch((cause: unknown) => options.onError("closing a broker link failed", cause));
+      try {
+        await Promise.race([flushed, delay(CLOSE_FLUSH_TIMEOUT_MS, new AbortController().signal)]);
+        await state.connection?.close();
+      } catch (cause) {
+        options.onError("closing a broker link failed", cause);
+      }
     },
   };
 }

@@ -3,7 +3,7 @@ import { encodeEnvelope, ENVELOPE_VERSION, type PullHeader } from "../contract/e
 import { ANSWER_CHUNK_BYTES, ANSWER_CHUNKS_IN_FLIGHT_MAX, ANSWER_STALL_TIMEOUT_MS } from "../contract/limits.ts";
 
 export interface HeldAnswers {
-  /** Keeps a body and names it. */
+  /** Takes a body over and names it: nobody else may read its bytes from now on. */
   hold(body: Uint8Array): string;
   /** Publishes the chunks that were asked for, or "gone". A count of 0 lets the body go. */
   pull(header: PullHeader, replyTo: string): void;

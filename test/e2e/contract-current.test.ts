@@ -1,4 +1,5 @@
 // The contract of the current handler generation, row by row, over HTTP: request object, response object, handlers, context.
+import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AnswerCase, RIGHT_ANSWERS, WRONG_ANSWERS, answersSource } from "../support/current-answers.ts";
@@ -80,6 +81,10 @@ interface Event {
 
 /** What a handler was given, as it said itself. */
 const eventIn = (text: string): { event: Event; keys: string[] } => JSON.parse(text) as { event: Event; keys: string[] }; // ECHO writes it.
+
+/** A difference in 6 MB is not worth reading. */
+const short = (text: string): string =>
+  text.length < 1_000 ? text : `${text.length} characters, ${createHash("sha256").update(text).digest("hex")}`;
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
@@ -265,12 +270,10 @@ describe.each(ENGINE_NAMES)("the current generation on engine %s", (engine) => {
   describe("answers a visitor", () => {
     it.each(RIGHT_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected: AnswerCase) => {
       const answer = await get(`/answer/${number}`);
-      expect(answer.status).toBe(expected.status);
-      if (expected.type !== undefined) expect(answer.headers["content-type"] ?? null).toBe(expected.type);
-      // Not toBe(): a difference in 6 MB is not worth reading.
-      const isBinary = answer.headers["content-type"] === "application/octet-stream";
-      if (expected.body !== undefined)
-        expect((isBinary ? answer.body.toString("latin1") : answer.text) === expected.body, answer.text.slice(0, 200)).toBe(true);
+      const type = answer.headers["content-type"] ?? null;
+      const body = type === "application/octet-stream" ? answer.body.toString("latin1") : answer.text;
+      const wanted = { status: expected.status, type: expected.type ?? null, body: short(expected.body ?? body) };
+      expect({ status: answer.status, type: expected.type === undefined ? null : type, body: short(body) }).toEqual(wanted);
       for (const [name, value] of Object.entries(expected.headers ?? {}))
         expect({ [name]: answer.headers[name] ?? null }).toEqual({ [name]: value });
       expect(Math.abs(Date.parse(answer.headers.date ?? "") - Date.now())).toBeLessThan(60_000);
@@ -319,7 +322,7 @@ describe.each(ENGINE_NAMES)("the current generation on engine %s", (engine) => {
   it("gives a handler a context with its request's id, its name and its time", async () => {
     const answer = await get("/context");
     const requestId = answer.headers["x-request-id"];
-    const context: Record<string, unknown> = JSON.parse(answer.text);
+    const context = JSON.parse(answer.text) as Record<string, unknown>; // CONTEXT writes it.
     expect(context).toMatchObject({ awsRequestId: requestId, requestId, functionName: "src/http/get-context", isAborted: false });
     expect(context["remainingMs"]).toSatisfy((remainingMs: number) => remainingMs > 0 && remainingMs <= 1_000);
   });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { processesOf } from "../support/leftovers.ts";
 import { ENGINE_NAMES, type RunningPlatform, handler, makeApp, startPlatform } from "../support/platform.ts";
 import { readAnswers } from "../support/raw-http.ts";
+import { until } from "../support/until.ts";
 
 const BYTES = 6_000_000;
 const PARALLEL_COUNT = 32;
@@ -49,8 +50,8 @@ describe.each(ENGINE_NAMES)("large answers on engine %s", (engine) => {
     const gateway = (await processesOf(platform.home)).find(
       ({ command }) => command.includes("gateway/main") && command.includes("staging"),
     );
-    gatewayPid = gateway?.pid ?? 0;
-    expect(gatewayPid).toBeGreaterThan(0);
+    if (gateway === undefined) throw new Error("no process looks like the gateway of staging");
+    gatewayPid = gateway.pid;
   });
 
   afterAll(async () => {
@@ -65,10 +66,10 @@ describe.each(ENGINE_NAMES)("large answers on engine %s", (engine) => {
 
   /** Asks for small answers, one after the other, until the work is done; how long each took, in milliseconds. */
   const beside = async (work: Promise<unknown>, look: () => Promise<void> = async () => undefined): Promise<number[]> => {
-    let isOver = false;
-    const over = work.finally(() => (isOver = true));
+    const end = new AbortController();
+    const over = work.finally(() => end.abort());
     const durations: number[] = [];
-    while (!isOver) {
+    while (!end.signal.aborted) {
       const startMs = performance.now();
       const { status, text } = await platform.get("staging", "/");
       durations.push(performance.now() - startMs);
@@ -126,12 +127,23 @@ describe.each(ENGINE_NAMES)("large answers on engine %s", (engine) => {
     expect(answer).toMatchObject({ status: 200, text: "", headers: { "content-length": `${BYTES}` } });
   });
 
-  it("are not waited for at the end, once their readers left", async () => {
+  it("are not waited for at the end, where the gateway was told to stop before their readers left", async () => {
     const readers = await Promise.all(
       Array.from({ length: SLOW_READER_COUNT }, async () => askAndStopReading(platform.ports.staging, [1, 2, 3])),
     );
     expect(await large(1)).toBe(expected(1)); // By now the others are made.
+    process.kill(gatewayPid, "SIGTERM");
+    const isClosed = async (): Promise<boolean> =>
+      platform.get("staging", "/").then(
+        () => false,
+        () => true,
+      );
+    await until(isClosed, { timeoutMs: 5_000, what: "the gateway takes nobody new" });
     for (const reader of readers) reader.destroy();
+    await until(async () => !(await processesOf(platform.home)).some(({ pid }) => pid === gatewayPid), {
+      timeoutMs: 5_000,
+      what: "the gateway ended",
+    });
     const startMs = performance.now();
     await platform.stop();
     expect(performance.now() - startMs).toBeLessThan(END_MS_MAX);

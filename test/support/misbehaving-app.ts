@@ -39,20 +39,20 @@ exports.handler = async () => {
 
 /** Tells which of its lives it is in, so that a test sees when another instance took over. */
 const FATAL = `
-const { setTimeout: wait } = require("node:timers/promises");
+const { setTimeout: work } = require("node:timers/promises");
 const life = Math.random().toString(36);
 const kept = [];
 const ways = {
   live: () => ({ body: life }),
-  "takes its time": async () => { console.log("taking my time"); await wait(600); return { body: life }; },
+  "takes its time": async () => { console.log("taking my time"); await work(600); return { body: life }; },
   "throws in a timer": () => new Promise(() => setTimeout(() => { throw new Error("in a timer"); }, 10)),
   "throws in a timer after its answer": () => { setTimeout(() => { throw new Error("afterwards"); }, 50); return { body: life }; },
-  "forgets a rejection": async () => { Promise.reject(new Error("forgotten")); await wait(600); return { body: life }; },
+  "forgets a rejection": async () => { Promise.reject(new Error("forgotten")); await work(600); return { body: life }; },
   "forgets a rejection after its answer": async () => { Promise.reject(new Error("forgotten")); return { body: life }; },
   "exits with 0": () => process.exit(0),
   "exits with 1": () => process.exit(1),
   aborts: () => process.abort(),
-  "stops itself": async () => { process.kill(process.pid, "SIGTERM"); await wait(300); return { body: life }; },
+  "stops itself": async () => { process.kill(process.pid, "SIGTERM"); await work(300); return { body: life }; },
   blocks: () => { for (;;) {} },
   "fills buffers": async () => { for (let count = 0; count < 300; count += 1) { kept.push(Buffer.alloc(8_000_000, 1)); await new Promise(setImmediate); } return { body: life }; },
   "fills the heap": async () => { for (let count = 0; count < 300; count += 1) { kept.push(new Array(1_000_000).fill(0).map((_, index) => index + 0.5)); await new Promise(setImmediate); } return { body: life }; },
@@ -77,6 +77,7 @@ export const NEIGHBOUR = "src/http/get-index";
 
 /** Each may die of something, so that what one does is not held against another. */
 export const FATAL_ROUTES = ["timer", "rejection", "exit", "crash", "block", "memory"] as const;
+export type FatalRoute = (typeof FATAL_ROUTES)[number];
 
 export const MISBEHAVING_APP = {
   "app.arc": `@app\nmisbehaviour\n\n@http\nget /\nget /broken\nget /calm\nget /twice\nget /chatty\nget /slow\npost /echo\n${FATAL_ROUTES.map((name) => `any /${name}\n`).join("")}`,

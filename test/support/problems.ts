@@ -21,7 +21,7 @@ export function problemOf(answer: AnyAnswer): Problem {
     "content-type": "application/problem+json",
     "cache-control": expect.stringContaining("no-store") as unknown,
   });
-  const fields: Record<string, unknown> = JSON.parse(answer.text);
+  const fields = JSON.parse(answer.text) as Record<string, unknown>; // Looked at field by field below.
   expect(Object.keys(fields).filter((name) => !FIELDS.includes(name))).toEqual([]);
   expect(fields).toMatchObject({
     status: answer.status,

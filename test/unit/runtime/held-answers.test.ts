@@ -19,11 +19,12 @@ beforeEach(() => {
   });
 });
 
+const hold = (): string => held.hold(Buffer.from(BODY)); // Of its own: a body that is let go is gone at once.
 const pull = (streamId: string, offset: number, chunkCount: number) => held.pull({ v: 1, streamId, offset, chunkCount }, "o.i.r.1");
 
 describe("held answers", () => {
   it("come in the chunks that were asked for, at their offsets", () => {
-    const streamId = held.hold(BODY);
+    const streamId = hold();
     pull(streamId, ANSWER_CHUNK_BYTES, 2);
     expect(sent.map(({ subject, header }) => [subject, header])).toEqual([
       ["o.i.r.1", { v: 1, kind: "chunk", offset: ANSWER_CHUNK_BYTES }],
@@ -33,13 +34,13 @@ describe("held answers", () => {
   });
 
   it("end with a shorter chunk and send nothing beyond it", () => {
-    const streamId = held.hold(BODY);
+    const streamId = hold();
     pull(streamId, ANSWER_CHUNK_BYTES * 9, 5);
     expect(sent.map(({ body }) => body.length)).toEqual([ANSWER_CHUNK_BYTES, 5]);
   });
 
   it("never come in more chunks than one window has", () => {
-    pull(held.hold(BODY), 0, 1_000);
+    pull(hold(), 0, 1_000);
     expect(sent).toHaveLength(ANSWER_CHUNKS_IN_FLIGHT_MAX);
   });
 
@@ -50,22 +51,31 @@ describe("held answers", () => {
     ["an offset that is no integer", "1", 0.5, 1],
     ["a negative count", "1", 0, -1],
   ])("are gone for %s", (_name, streamId, offset, chunkCount) => {
-    held.hold(BODY);
+    hold();
     pull(streamId, offset, chunkCount);
     expect(sent.map(({ header }) => header)).toEqual([{ v: 1, kind: "gone" }]);
   });
 
   it("are let go with a count of 0, without a word", () => {
-    const streamId = held.hold(BODY);
+    const streamId = hold();
     pull(streamId, 0, 0);
     expect([held.count(), sent.length]).toEqual([0, 0]);
     pull(streamId, 0, 1);
     expect(sent.map(({ header }) => header.kind)).toEqual(["gone"]);
   });
 
+  it("give their memory back as soon as they are let go", () => {
+    const body = Buffer.from(BODY);
+    const streamId = held.hold(body);
+    pull(streamId, 0, 1);
+    pull(streamId, 0, 0);
+    expect(body.buffer.byteLength).toBe(0);
+    expect(sent.map(({ body: chunk }) => chunk.length)).toEqual([ANSWER_CHUNK_BYTES]);
+  });
+
   it("are let go when nobody pulled them for too long, and stay as long as someone does", () => {
-    const idle = held.hold(BODY);
-    const pulled = held.hold(BODY);
+    const idle = hold();
+    const pulled = hold();
     nowMs = ANSWER_STALL_TIMEOUT_MS - 1;
     pull(pulled, 0, 1);
     held.sweep();
@@ -80,10 +90,10 @@ describe("held answers", () => {
   });
 
   it("make room by letting go of the one that was pulled longest ago", () => {
-    const first = held.hold(BODY);
-    const second = held.hold(BODY);
+    const first = hold();
+    const second = hold();
     pull(first, 0, 1);
-    held.hold(BODY);
+    hold();
     sent = [];
     pull(first, 0, 1);
     pull(second, 0, 1);

@@ -40,7 +40,8 @@ export async function measureCold(
   stack.defer(() => client.close());
   const { bus } = await openControl(platform, stack);
   const { appId } = (await servedApp(bus)).snapshot;
-  const isGone = async (instanceId: string): Promise<boolean> => (await bus.pingInstance(appId, "staging", instanceId, { timeoutMs: PING_TIMEOUT_MS })) === null;
+  const isGone = async (instanceId: string): Promise<boolean> =>
+    (await bus.pingInstance(appId, "staging", instanceId, { timeoutMs: PING_TIMEOUT_MS })) === null;
   const samples: ColdSample[] = [];
   let failedCount = 0;
   for (let index = 1; index <= options.sampleCount; index += 1) {

@@ -80,8 +80,18 @@ async function startSecond(
   const profiledFunction = served.deployment.functions.find((one) => one.path.split("/")[1] === path.split("/")[1]) ?? served.index;
   const { name: functionName, generation, timeoutMs, concurrency } = profiledFunction;
   const manifest: InstanceManifest = {
-    ...{ v: 1, instanceId: INSTANCE_ID, appId, appName, environment: "staging", functionName, generation, timeoutMs, concurrency },
-    ...{ folder: join(platform.appFolder, functionName), memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX, watchMemory: false },
+    v: 1,
+    instanceId: INSTANCE_ID,
+    appId,
+    appName,
+    environment: "staging",
+    functionName,
+    generation,
+    folder: join(platform.appFolder, functionName),
+    timeoutMs,
+    concurrency,
+    memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX,
+    watchMemory: false,
     broker: { url: gateway.broker.url, ...(await signer.instanceCredentials(appId, "staging", INSTANCE_ID)) },
   };
   const env = { [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) };

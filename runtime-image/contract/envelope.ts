@@ -58,6 +58,7 @@ export function encodeEnvelope(header: RequestHeader | AnswerHeader | PullHeader
 }
 
 /** The caller names the header it expects: the subject that a message came on says which. The body is a view, not a copy. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- It stands for the cast that each caller would write instead.
 export function decodeEnvelope<Header extends RequestHeader | AnswerHeader | PullHeader>(
   bytes: Uint8Array,
 ): { header: Header; body: Uint8Array } {

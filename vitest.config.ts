@@ -5,6 +5,7 @@ const slow = { testTimeout: 120_000, hookTimeout: 180_000, fileParallelism: fals
 
 export default defineConfig({
   test: {
+    globalSetup: ["test/support/remove-builds.ts"],
     projects: [
       { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       { test: { name: "tidy", include: ["test/tidy/**/*.test.ts"] } },

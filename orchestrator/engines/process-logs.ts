@@ -8,7 +8,7 @@ import type { LogLine } from "./engine.ts";
 import { createLineCutter } from "./process-lines.ts";
 import type { LineCutter } from "./process-lines.ts";
 
-const FOLLOW_INTERVAL_MS = 100;
+const FOLLOW_INTERVAL_MS = 250;
 const READ_BYTES = 262_144;
 const LOG_FILE_BYTES_MAX = 16_000_000; // Who follows has read them long before; this is for what nobody follows.
 

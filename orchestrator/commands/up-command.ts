@@ -158,6 +158,7 @@ function reloadOnChange(settings: UpSettings, platform: Platform, output: Output
   };
   const watch = watchApp(settings.appFolder, changed, (error) => output.warn(`files are no longer watched: ${error.message}`));
   watch.include(first.map((one) => `${settings.appFolder}/${one.release.name}`));
+  changed(); // What was saved after the first build was read, and before files were watched, is found now.
   return watch;
 }
 

@@ -73,6 +73,8 @@ export interface PlatformOptions {
   readonly ports?: RunningPlatform["ports"];
   readonly flags?: readonly string[];
   readonly env?: Record<string, string>;
+  /** Hears of every line as it is printed. */
+  readonly onEvent?: (event: PlatformEvent) => Promise<void>;
 }
 
 /** Starts `orchestrator up` and waits for its ready line; fails with everything it printed if it ends before. */
@@ -102,7 +104,12 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
     printed += part;
     const lines = (rest + part).split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) events.push(JSON.parse(line));
+    for (const line of lines) {
+      // What `up --json` prints, and the tests below look at what they need of it.
+      const event = JSON.parse(line) as PlatformEvent;
+      events.push(event);
+      void options.onEvent?.(event).catch((error: unknown) => (printed += String(error)));
+    }
   });
   child.stderr.setEncoding("utf8").on("data", (part: string) => (printed += part));
   await until(() => events.some((event) => event.event === "ready") || child.exitCode !== null, { timeoutMs: 90_000 });

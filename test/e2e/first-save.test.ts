@@ -1,6 +1,6 @@
 // A file that is saved in the very moment in which an app is ready is not missed.
 import { rm } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { handler, makeApp, startPlatform, writeFiles } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
@@ -18,9 +18,11 @@ describe("an edit while an app starts", () => {
       },
     });
     const platform = await starting;
+    onTestFinished(async () => {
+      await platform.stop();
+      await rm(app, { recursive: true, force: true });
+    });
     await until(async () => (await platform.get("staging", "/")).text === "after", { timeoutMs: 10_000 });
     expect((await platform.get("staging", "/")).text).toBe("after");
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
   });
 });

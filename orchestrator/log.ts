@@ -67,6 +67,11 @@ function errorFacts(error: unknown): object {
   return { code: error.code, message: ERRORS[error.code].message, ...error.detail };
 }
 
+/** A reader that goes away (a closed terminal, the end of a pipe) must not take the process with it: there is something to clean up. */
+export function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
 /** Prints lines that are the very result of a command. */
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -4,7 +4,7 @@ import { type AppSource, readAppFolder } from "../apps/app-folder.ts";
 import { watchApp } from "../apps/watch.ts";
 import { type PlannedFunction, planBuilds } from "../builds/build-plan.ts";
 import { DEFAULT_API_PORT, type UpFlags, type UpSettings, environmentSettings, upSettings } from "../config.ts";
-import { type Output, createOutput } from "../log.ts";
+import { type Output, createOutput, outliveReaders } from "../log.ts";
 import { type Platform, startPlatform } from "../platform.ts";
 import type { DeployOutcome } from "../releases/deployer.ts";
 
@@ -34,6 +34,7 @@ export function addUp(program: Command): void {
 }
 
 async function up(settings: UpSettings, output: Output): Promise<void> {
+  outliveReaders();
   const stop = stopSignal(() => output.step("stopping: what was begun is finished first"));
   // What is wrong with the app is said before anything is started.
   const app = await readAppFolder(settings.appFolder);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { dockerLeftoversOf, processesOf } from "../support/leftovers.ts";
-import { CHECKOUT, ENGINE_NAMES, freePort, makeApp } from "../support/platform.ts";
+import { CHECKOUT, ENGINE_NAMES, freePort, makeApp, startPlatform } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 describe.each(ENGINE_NAMES)("a stop while the engine %s starts", (engine) => {
@@ -34,6 +34,18 @@ describe.each(ENGINE_NAMES)("a stop while the engine %s starts", (engine) => {
     });
     expect(await processesOf(app)).toEqual([]);
     expect(await dockerLeftoversOf(join(app, ".orchestrator"))).toEqual([]);
+    await rm(app, { recursive: true, force: true });
+  });
+});
+
+describe("a stop after whoever read the output is gone", () => {
+  it("still leaves nothing running", async () => {
+    const app = await makeApp({}, "examples/hello");
+    const platform = await startPlatform({ app, engine: "process" });
+    platform.process.stdout?.destroy();
+    platform.process.stderr?.destroy();
+    expect(await platform.stop()).toBe(0);
+    expect(await processesOf(platform.home)).toEqual([]);
     await rm(app, { recursive: true, force: true });
   });
 });

@@ -133,7 +133,7 @@ function describe(prepared: Prepared | null): string {
     ? "each runs as a user of its own"
     : "all run as the user who started the platform and can signal its processes";
   return (
-    "process: for your own code on your own machine, no wall against hostile code. Node's permission model keeps a function from files " +
+    "For your own code on your own machine, no wall against hostile code. Node's permission model keeps a function from files " +
     `other than its own, child processes, threads and native addons; ${users}; memory is watched; CPU time, temporary files ` +
     "and the network are not bounded: whatever listens on this machine can be reached."
   );

@@ -91,6 +91,8 @@ async function startSecond(
     timeoutMs,
     concurrency,
     memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX,
+    rawJson: false,
+    sessionSecret: "5e".repeat(32), // Nothing that is profiled signs with it.
     watchMemory: false,
     broker: { url: gateway.broker.url, ...(await signer.instanceCredentials(appId, "staging", INSTANCE_ID)) },
   };

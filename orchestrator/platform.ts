@@ -9,8 +9,8 @@ import { HEADER_BYTES_MAX, REQUEST_BODY_BYTES_MAX, STOP_GRACE_MS, TARGET_BYTES_M
 import { ensureToken } from "./api/access.ts";
 import { startApi } from "./api/server.ts";
 import { apiRoutes } from "./api/routes.ts";
-import type { AppSource } from "./apps/app-folder.ts";
-import type { PlannedFunction } from "./builds/build-plan.ts";
+import type { AppSource } from "./apps/app-source.ts";
+import type { AppPlan } from "./builds/build-plan.ts";
 import { systemClock } from "./clock.ts";
 import { type UpSettings, environmentSettings } from "./config.ts";
 import { chooseEngine } from "./engines/choose-engine.ts";
@@ -33,7 +33,7 @@ import { type Publication, publishFolder } from "./releases/publish-folder.ts";
 export interface Platform {
   readonly engineLine: string;
   /** Builds what changed and puts it live on staging. */
-  publish(planned: readonly PlannedFunction[]): Promise<Publication>;
+  publish(planned: AppPlan): Promise<Publication>;
   promote(): Promise<DeployOutcome>;
   isPromoted(): boolean;
   /** Finishes requests in flight and leaves nothing running. */
@@ -62,7 +62,8 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   parts.defer(async () => home.release());
   await assertPorts(settings, home);
   const engine = await prepareEngine(settings, home, output, parts);
-  const signer = createBrokerSigner(await loadBrokerKeys(home.path));
+  const keys = await loadBrokerKeys(home.path);
+  const signer = createBrokerSigner(keys);
   const broker = await startOwnBroker(settings, home, engine, signer, output, parts);
   const bus = await createControlBus({ url: broker.url, signer, onError: (error) => output.warn(String(error)) });
   parts.defer(async () => bus.close());
@@ -76,6 +77,7 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     engine,
     clock: systemClock,
     broker: fleetBroker(bus, signer, broker.url),
+    sessionSecret: ({ appId: id, environment }) => keys.sessionSecret(id, environment),
     logs,
     report: (line) => output.warn(line.functionName === "" ? line.text : `${line.environment}: ${line.functionName}: ${line.text}`),
   });
@@ -268,6 +270,7 @@ async function startGateways(settings: UpSettings, home: Home, needs: GatewayNee
       listen: ["127.0.0.1", "::1"].map((host) => ({ host, port: ports[environment] })),
       trustedProxies: settings.trustedProxies,
       broker: await gatewayAccess(home, environment, needs),
+      sitesFolder: join(home.path, "sites"),
       limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
     };
     const gateway = await startGateway({

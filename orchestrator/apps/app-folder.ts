@@ -1,27 +1,12 @@
 // Reads an app's folder: its manifest in whatever file it is, or its routes from the names of its folders, every problem at once.
 import { readFile, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
-import type { Generation } from "../../runtime-image/contract/instance-manifest.ts";
-import type { RouteMethod } from "../../runtime-image/contract/snapshot.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { FUNCTION_FOLDER_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import type { AppSource, FunctionSource } from "./app-source.ts";
 import { type AppManifest, type Checked, type FunctionSettings, type ManifestRoute, readManifest, readSettings } from "./manifest.ts";
 import { type ManifestFormat, type RawManifest, parseManifestText } from "./manifest-text.ts";
 import { duplicateProblems, folderNames, routeOfFolder } from "./routes.ts";
-
-export interface AppSource {
-  readonly folder: string; // Absolute.
-  readonly appName: string;
-  readonly functions: readonly FunctionSource[];
-}
-
-export interface FunctionSource {
-  readonly name: string; // The folder, relative to the app's, with "/".
-  readonly folder: string; // Absolute.
-  readonly method: RouteMethod;
-  readonly path: string;
-  readonly generation: Generation;
-  readonly settings: FunctionSettings;
-}
 
 /** Throws one error that names every problem of the folder's manifest and layout. */
 export async function readAppFolder(path: string): Promise<AppSource> {
@@ -54,7 +39,16 @@ export async function readAppFolder(path: string): Promise<AppSource> {
       remedy:
         'Write "get /" below @http in app.arc and put a handler into src/http/get-index/index.js, or make a new app: orchestrator init <folder>.',
     });
-  return { folder, appName: manifest.appName, functions };
+  return {
+    folder,
+    appName: manifest.appName,
+    functions,
+    shared: [],
+    site: null,
+    proxyUrls: {},
+    settings: { rawJson: false, allowsInstallScripts: false, functionBytesMax: FUNCTION_FOLDER_BYTES_MAX },
+    variables: { staging: {}, production: {} },
+  };
 }
 
 const MANIFEST_FILES: readonly { readonly fileName: string; readonly format: ManifestFormat }[] = [
@@ -120,6 +114,8 @@ async function functionSource(folder: string, manifest: AppManifest, route: Mani
     const value: FunctionSource = {
       name,
       folder: absolute,
+      kind: "http",
+      packages: [],
       method: route.method,
       path: route.path,
       generation: manifest.generation,

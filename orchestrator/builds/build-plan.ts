@@ -7,27 +7,40 @@ import {
   HANDLER_TIMEOUT_MS,
   INSTANCE_MEMORY_BYTES_MAX,
 } from "../../runtime-image/contract/limits.ts";
-import type { AppSource, FunctionSource } from "../apps/app-folder.ts";
+import type { AppSource, FunctionSource } from "../apps/app-source.ts";
 import type { BuildFile, BuildSource } from "../engines/engine.ts";
 import type { ReleaseFunction } from "../releases/release.ts";
+import type { PlannedSite } from "../sites/site.ts";
 import { collectFiles } from "./collect.ts";
 import { syntaxProblems } from "./syntax.ts";
+
+/** Everything that has to be made before a release of the app can go live. */
+export interface AppPlan {
+  readonly functions: readonly PlannedFunction[];
+  readonly site: PlannedSite | null;
+  readonly proxyUrls: AppSource["proxyUrls"];
+  readonly variables: AppSource["variables"];
+}
 
 export interface PlannedFunction {
   readonly release: ReleaseFunction;
   readonly source: BuildSource;
 }
 
+export async function planApp(app: AppSource): Promise<AppPlan> {
+  return { functions: await planBuilds(app), site: null, proxyUrls: app.proxyUrls, variables: app.variables };
+}
+
 export async function planBuilds(app: AppSource): Promise<PlannedFunction[]> {
-  const outcomes = await Promise.all(app.functions.map(async (source) => planFunction(source, app.folder).catch(asPlatformError)));
+  const outcomes = await Promise.all(app.functions.map(async (source) => planFunction(source, app).catch(asPlatformError)));
   const failures = outcomes.filter((outcome) => outcome instanceof PlatformError);
   const [first] = failures;
   if (first !== undefined) throw failures.length === 1 ? first : joined(failures, first);
   return outcomes.filter((outcome): outcome is PlannedFunction => !(outcome instanceof PlatformError));
 }
 
-async function planFunction(source: FunctionSource, appFolder: string): Promise<PlannedFunction> {
-  const files = await collectFiles(source, appFolder);
+async function planFunction(source: FunctionSource, app: AppSource): Promise<PlannedFunction> {
+  const files = await collectFiles(source, app.folder);
   if (!files.some((file) => HANDLER_FILES.includes(file.path)))
     throw new PlatformError("HANDLER_MISSING", {
       detail: `${source.name} has none of ${HANDLER_FILES.join(", ")}.`,
@@ -52,6 +65,7 @@ async function planFunction(source: FunctionSource, appFolder: string): Promise<
       concurrency: source.generation === "current" ? CONCURRENCY_CURRENT : CONCURRENCY_OLDER,
       timeoutMs: source.settings.timeoutMs ?? HANDLER_TIMEOUT_MS,
       memoryBytesMax: source.settings.memoryBytesMax ?? INSTANCE_MEMORY_BYTES_MAX,
+      rawJson: app.settings.rawJson,
     },
   };
 }

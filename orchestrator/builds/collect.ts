@@ -3,7 +3,7 @@ import { lstat, readFile, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { FUNCTION_FILE_COUNT_MAX, FUNCTION_FOLDER_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { FunctionSource } from "../apps/app-folder.ts";
+import type { FunctionSource } from "../apps/app-source.ts";
 import { isInside } from "../apps/app-folder.ts";
 import type { BuildFile } from "../engines/engine.ts";
 

@@ -1,8 +1,9 @@
 // orchestrator up [folder]: serves an app from a folder until it is told to stop.
 import type { Command } from "commander";
-import { type AppSource, readAppFolder } from "../apps/app-folder.ts";
+import { readAppFolder } from "../apps/app-folder.ts";
+import type { AppSource } from "../apps/app-source.ts";
 import { watchApp } from "../apps/watch.ts";
-import { type PlannedFunction, planBuilds } from "../builds/build-plan.ts";
+import { type AppPlan, planApp } from "../builds/build-plan.ts";
 import { DEFAULT_API_PORT, type UpFlags, type UpSettings, environmentSettings, upSettings } from "../config.ts";
 import { type Output, createOutput, outliveReaders } from "../log.ts";
 import { type Platform, startPlatform } from "../platform.ts";
@@ -38,7 +39,7 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
   const stop = stopSignal(() => output.step("stopping: what was begun is finished first"));
   // What is wrong with the app is said before anything is started.
   const app = await readAppFolder(settings.appFolder);
-  const planned = await planBuilds(app);
+  const planned = await planApp(app);
   if (stop.isAsked()) return;
   const platform = await startPlatform(settings, app, output);
   try {
@@ -55,14 +56,14 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
 
 interface Deploying {
   readonly app: AppSource;
-  readonly planned: readonly PlannedFunction[];
+  readonly planned: AppPlan;
   readonly platform: Platform;
   readonly output: Output;
 }
 
 async function deploy(settings: UpSettings, { app, planned, platform, output }: Deploying): Promise<void> {
   const { outcome, seconds } = await timed(async () => platform.publish(planned));
-  showOutcome(output, outcome, `staging runs ${countOf(planned.length, "function")}, ready after ${seconds} s`);
+  showOutcome(output, outcome, `staging runs ${countOf(planned.functions.length, "function")}, ready after ${seconds} s`);
   if (settings.isPromoting) showOutcome(output, await platform.promote(), "production runs the same builds");
   showReady(settings, app, platform, output);
 }
@@ -125,14 +126,14 @@ function showOutcome(output: Output, outcome: DeployOutcome, text: string): void
     output.warn(`${outcome.environment}: ${failure.functionName} does not start and is tried again: ${failure.code}: ${failure.message}`);
 }
 
-function reloadOnChange(settings: UpSettings, platform: Platform, output: Output, first: readonly PlannedFunction[]): { close(): void } {
+function reloadOnChange(settings: UpSettings, platform: Platform, output: Output, first: AppPlan): { close(): void } {
   let known = idsOf(first);
   let isBusy = false;
   let isDirty = false;
   const reload = async (): Promise<void> => {
     const app = await readAppFolder(settings.appFolder);
     watch.include(app.functions.map((fn) => fn.folder));
-    const planned = await planBuilds(app);
+    const planned = await planApp(app);
     const ids = idsOf(planned);
     if (ids === known) return; // Saved without a change, or a file that no function ships.
     const { outcome, seconds } = await timed(async () => platform.publish(planned));
@@ -158,12 +159,13 @@ function reloadOnChange(settings: UpSettings, platform: Platform, output: Output
     void turns(); // It catches every error itself.
   };
   const watch = watchApp(settings.appFolder, changed, (error) => output.warn(`files are no longer watched: ${error.message}`));
-  watch.include(first.map((one) => `${settings.appFolder}/${one.release.name}`));
+  watch.include(first.functions.map((one) => `${settings.appFolder}/${one.release.name}`));
   changed(); // What was saved after the first build was read, and before files were watched, is found now.
   return watch;
 }
 
-const idsOf = (planned: readonly PlannedFunction[]): string => JSON.stringify(planned.map((one) => one.release));
+const idsOf = ({ functions, site, proxyUrls, variables }: AppPlan): string =>
+  JSON.stringify([functions.map((one) => one.release), site?.snapshot, proxyUrls, variables]);
 
 const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -13,6 +13,8 @@ export interface BrokerKeys {
   readonly platform: Nkey;
   readonly gateways: Readonly<Record<Environment, Nkey>>;
   app(appId: string, environment: Environment): Nkey;
+  /** What sessions of an app are signed with: hex, never kept anywhere, and of no use to anyone but that app and environment. */
+  sessionSecret(appId: string, environment: Environment): string;
 }
 
 /** One secret instead of a file per account: a crash can leave nothing half-made, and a backup holds one small file. */
@@ -50,6 +52,7 @@ export function deriveBrokerKeys(secret: Buffer): BrokerKeys {
     platform: account("platform"),
     gateways: { staging: account("gateways staging"), production: account("gateways production") },
     app: (appId, environment) => account(`app ${environment} ${appId}`),
+    sessionSecret: (appId, environment) => derive(`sessions ${environment} ${appId}`).toString("hex"),
   };
 }
 

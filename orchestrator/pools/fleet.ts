@@ -47,6 +47,7 @@ export interface FleetParts {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly broker: FleetBroker;
+  readonly sessionSecret: (target: FleetTarget) => string;
   readonly logs: { append(instance: PoolInstance, line: LogLine): void; lastEpochMs(instanceId: string): number | null };
   readonly report: (line: FleetReport) => void;
 }
@@ -234,7 +235,7 @@ class RunningFleet implements Fleet {
     this.#instances.set(instanceId, instance);
     const begin = async (): Promise<void> => {
       const broker = await this.#parts.broker.credentials({ appId, environment, instanceId });
-      const { generation, timeoutMs, concurrency, memoryBytesMax } = fn;
+      const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson } = fn;
       await this.#parts.engine.start({
         instanceId,
         appId,
@@ -252,6 +253,8 @@ class RunningFleet implements Fleet {
           timeoutMs,
           concurrency,
           memoryBytesMax,
+          rawJson: rawJson ?? false, // Releases of the first days did not say.
+          sessionSecret: this.#parts.sessionSecret({ appId, environment }),
           broker,
         },
         variables: {},

@@ -197,7 +197,9 @@ class AppDeployer implements Deployer {
       const shown = failure === null || failure.count < 2 ? {} : { failure: { code: failure.code, message: failure.message } };
       return { name, method, path, generation, concurrency, timeoutMs, instanceIds, ...shown };
     });
-    return { kind: "live", releaseId: release.releaseId, broker, functions };
+    const site = release.site === null ? {} : { site: release.site };
+    const proxyUrl = release.proxyUrls[environment];
+    return { kind: "live", releaseId: release.releaseId, broker, functions, ...site, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
   }
 }
 

@@ -1,7 +1,7 @@
 // From an app's folder to a live release: builds what has changed, records the release, deploys it.
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { PlannedFunction } from "../builds/build-plan.ts";
+import type { AppPlan } from "../builds/build-plan.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { Deployer, DeployOutcome } from "./deployer.ts";
@@ -14,7 +14,7 @@ export interface Publication extends DeployOutcome {
 const BUILDS_AT_ONCE = 4; // Builds wait for the disk more than for the processor.
 
 export async function publishFolder(
-  planned: readonly PlannedFunction[],
+  planned: AppPlan,
   parts: {
     readonly appId: string;
     readonly engine: Engine;
@@ -24,7 +24,7 @@ export async function publishFolder(
   },
 ): Promise<Publication> {
   const builtNames: string[] = [];
-  const queue = [...planned];
+  const queue = [...planned.functions];
   const work = async (): Promise<void> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { reused } = await parts.engine.build(next.source).catch(asBuildFailure(next.release.name));
@@ -34,7 +34,7 @@ export async function publishFolder(
   await Promise.all(Array.from({ length: BUILDS_AT_ONCE }, work));
   const release = createRelease(
     parts.appId,
-    planned.map((one) => one.release),
+    { functions: planned.functions.map((one) => one.release), site: planned.site?.snapshot ?? null, proxyUrls: planned.proxyUrls },
     parts.clock.nowEpochMs(),
   );
   return { ...(await parts.deployer.deploy(parts.environment, release)), builtNames };

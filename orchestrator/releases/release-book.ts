@@ -28,7 +28,8 @@ export function createReleaseBook(state: ControlState, appId: string): ReleaseBo
       const pointer = await state.read(pointerKey(environment));
       if (!isPointer(pointer)) return null;
       const release = await state.read(releaseKey(pointer.releaseId));
-      return isRelease(release) ? release : null;
+      // Releases of the first days knew no sites and no proxies.
+      return isRelease(release) ? { ...release, site: release.site ?? null, proxyUrls: release.proxyUrls ?? {} } : null;
     },
   };
 }
@@ -37,5 +38,5 @@ const isPointer = (value: unknown): value is { readonly releaseId: string } =>
   typeof value === "object" && value !== null && "releaseId" in value && typeof value.releaseId === "string";
 
 /** Only this file writes releases, so their outline is enough to know one. */
-const isRelease = (value: unknown): value is Release =>
+const isRelease = (value: unknown): value is Omit<Release, "site" | "proxyUrls"> & Partial<Release> =>
   typeof value === "object" && value !== null && "releaseId" in value && "functions" in value && Array.isArray(value.functions);

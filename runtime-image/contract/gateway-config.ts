@@ -8,6 +8,7 @@ export interface GatewayConfig {
   readonly listen: readonly { readonly host: string; readonly port: number }[]; // 127.0.0.1 and ::1 unless configured.
   readonly trustedProxies: readonly string[]; // Addresses or CIDR ranges whose x-forwarded-* is believed.
   readonly broker: BrokerAccess; // In the account of this environment's gateways: reads this environment's snapshots, answers its status.
+  readonly sitesFolder: string; // Absolute; holds the static files of releases.
   readonly limits: GatewayLimits;
 }
 

@@ -23,7 +23,29 @@ export type Deployment =
       readonly releaseId: string;
       readonly broker: BrokerAccess; // A gateway's credentials in the app's own account.
       readonly functions: readonly FunctionSnapshot[];
+      readonly site?: SiteSnapshot; // Absent where the app has no static files.
+      readonly proxyUrl?: string; // What "@proxy" names for this environment: it takes the place of $default.
     };
+
+/** The static files of a release. Gateways read them from the folder that their config names; nothing in it ever changes. */
+export interface SiteSnapshot {
+  readonly siteId: string; // Hex; the hash of the index, which lies in <sitesFolder>/<siteId>.json.
+  readonly answersRoot: boolean; // Files answer below "/" too, because no function answers GET /. Below /_static they always do.
+  readonly isSpa: boolean; // A path without an extension that no file has is answered with index.html.
+}
+
+/** The index of a site: which content answers on which path. Contents lie in <sitesFolder>/files/<contentId>. */
+export interface SiteIndex {
+  readonly v: 1;
+  readonly files: Readonly<Record<string, SiteFile>>; // By path below the folder, without a leading "/": "docs/index.html".
+}
+
+export interface SiteFile {
+  readonly contentId: string; // SHA-256 of the bytes, hex.
+  readonly bytes: number;
+  readonly encodings?: Readonly<Partial<Record<"br" | "gzip", { readonly contentId: string; readonly bytes: number }>>>; // Precompressed variants.
+  readonly isImmutable: boolean; // Its name holds a fingerprint of its content.
+}
 
 export interface FunctionSnapshot {
   readonly name: string;

@@ -111,6 +111,8 @@ async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToSt
       generation: "current",
       timeoutMs: 60_000,
       concurrency: 32,
+      rawJson: false,
+      sessionSecret: "5e".repeat(32),
       memoryBytesMax: limits.memoryBytesMax,
       broker: await broker.instanceAccess(instanceId),
     },

@@ -60,6 +60,8 @@ export function instanceSpec(given: {
       generation: "current",
       timeoutMs: 10_000,
       concurrency: 32,
+      rawJson: false,
+      sessionSecret: "5e".repeat(32),
       memoryBytesMax: 96_000_000,
       broker: { url: "nats://127.0.0.1:1", jwt: "", seed: "" },
     },

@@ -243,6 +243,7 @@ export function startGateway(folder: string, config: Partial<GatewayConfig> & Pi
     environment: ENVIRONMENT,
     listen: [{ host: "127.0.0.1", port: 0 }],
     trustedProxies: [],
+    sitesFolder: "/nonexistent/sites",
     limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
     ...config,
   };

@@ -282,6 +282,8 @@ export function manifestOf(fields: Partial<InstanceManifest>): InstanceManifest 
     folder: "/nowhere",
     timeoutMs: 10_000,
     concurrency: 32,
+    rawJson: false,
+    sessionSecret: "5e".repeat(32),
     memoryBytesMax: 512_000_000,
     watchMemory: false,
     broker: { url: "nats://127.0.0.1:4222", jwt: "jwt", seed: "seed" },

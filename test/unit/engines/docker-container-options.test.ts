@@ -20,6 +20,8 @@ const spec: InstanceSpec = {
     generation: "current",
     timeoutMs: 10_000,
     concurrency: 32,
+    rawJson: false,
+    sessionSecret: "5e".repeat(32),
     memoryBytesMax: 128_000_000,
     broker: { url: "nats://172.18.0.1:4222", jwt: "j", seed: "s" },
   },

@@ -22,6 +22,8 @@ const spec: InstanceSpec = {
     generation: "current",
     timeoutMs: 10_000,
     concurrency: 32,
+    rawJson: false,
+    sessionSecret: "5e".repeat(32),
     memoryBytesMax: 512_000_000,
     broker: { url: "nats://127.0.0.1:4222", jwt: "jwt", seed: "seed" },
   },

@@ -43,6 +43,8 @@ const specOf = (instanceId: string, buildId: string): InstanceSpec => {
     generation: "current",
     timeoutMs: 1_000,
     concurrency: 1,
+    rawJson: false,
+    sessionSecret: "5e".repeat(32),
     memoryBytesMax: 256_000_000,
     broker,
   } as const;

@@ -15,6 +15,7 @@ function pool(name: string, instanceCount = 1): PoolSpec {
     concurrency: 32,
     timeoutMs: 1_000,
     memoryBytesMax: 1,
+    rawJson: false,
   } as const;
   const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1" });
   return { poolKey, appId: "a", appName: "app", environment: "staging", fn, instanceCount };

@@ -14,6 +14,8 @@ const MANIFEST: InstanceManifest = {
   folder: "/function",
   timeoutMs: 10_000,
   concurrency: 32,
+  rawJson: false,
+  sessionSecret: "5e".repeat(32),
   memoryBytesMax: 512_000_000,
   watchMemory: false,
   broker: { url: "nats://10.0.0.1:4222", jwt: "secret-jwt", seed: "secret-seed" },

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { FlatHeaders } from "../runtime-image/contract/envelope.ts";
 import { ANSWER_BODY_BYTES_MAX } from "../runtime-image/contract/limits.ts";
 import type { BodySink, HeldAnswer, WholeAnswer } from "./dispatch/job.ts";
-import { errorAnswer, type ErrorReport } from "./error-page.ts";
+import type { ErrorAnswer } from "./error-page.ts";
 import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 
 /** Null where the function's answer cannot be sent as HTTP: then nothing was sent. */
@@ -25,8 +25,7 @@ export function writeWhole(
   return "written";
 }
 
-export function writeError(response: ServerResponse, report: ErrorReport): void {
-  const { status, headers, body } = errorAnswer(report);
+export function writeError(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
   response.writeHead(status, [...headers]);
   response.end(body);
 }
@@ -37,9 +36,8 @@ const LINGER_MS = 1_000;
  * For a client in the middle of its body. Closing while bytes are unread resets the connection, and the answer may be lost with it:
  * so the answer goes out whole, what still comes is dropped for a moment, and only then the connection closes (RFC 9112 9.6).
  */
-export function writeErrorAndLinger(response: ServerResponse, report: ErrorReport): void {
+export function writeErrorAndLinger(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
   const request = response.req;
-  const { status, headers, body } = errorAnswer(report);
   response.shouldKeepAlive = false;
   response.writeHead(status, [...headers]);
   response.write(body);

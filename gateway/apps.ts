@@ -3,12 +3,19 @@ import type { GatewayStatus } from "../runtime-image/contract/gateway-config.ts"
 import type { BrokerAccess } from "../runtime-image/contract/instance-manifest.ts";
 import type { AppSnapshot } from "../runtime-image/contract/snapshot.ts";
 import type { AppUpstream } from "./app-upstream.ts";
-import { buildRouteTable, type RouteTable } from "./routing/table.ts";
+import { buildRouteTable } from "./routing/table.ts";
+import type { TargetFacts } from "./routing/target.ts";
+import type { OpenSite, Site } from "./sites/site.ts";
 
 /** What one snapshot makes of an app. A request keeps the one it found. */
 export interface ServedApp {
   readonly snapshot: AppSnapshot;
-  readonly live: { readonly table: RouteTable; readonly upstream: AppUpstream } | null; // Null where nothing is deployed.
+  readonly live: LiveApp | null; // Null where nothing is deployed.
+}
+
+export interface LiveApp extends TargetFacts {
+  readonly upstream: AppUpstream;
+  readonly site: Site | null;
 }
 
 export interface Apps {
@@ -27,7 +34,7 @@ interface Lookup {
   readonly fallback: ServedApp | null;
 }
 
-export function createApps(openUpstream: OpenUpstream): Apps {
+export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps {
   const apps = new Map<string, ServedApp>();
   const retired = new Set<AppUpstream>();
   let lookup: Lookup = { byHost: new Map(), fallback: null };
@@ -39,19 +46,23 @@ export function createApps(openUpstream: OpenUpstream): Apps {
       else successor.submit(key, job);
   };
 
-  const serve = (snapshot: AppSnapshot, before: AppUpstream | null): ServedApp => {
+  const serve = (snapshot: AppSnapshot, before: LiveApp | null): ServedApp => {
     const { deployment } = snapshot;
     if (deployment.kind === "none") return { snapshot, live: null };
-    const upstream = before !== null && isSame(before.access, deployment.broker) ? before : openUpstream(snapshot.appId, deployment.broker);
+    const site = deployment.site === undefined ? null : openSite(deployment.site, before?.site ?? null);
+    const isKept = before !== null && isSame(before.upstream.access, deployment.broker);
+    const upstream = isKept ? before.upstream : openUpstream(snapshot.appId, deployment.broker);
     upstream.update(deployment.functions);
-    return { snapshot, live: { table: buildRouteTable(deployment.functions), upstream } };
+    const table = buildRouteTable(deployment.functions);
+    return { snapshot, live: { table, site, proxyUrl: deployment.proxyUrl ?? null, upstream } };
   };
 
   return {
     find: (host) => lookup.byHost.get(host) ?? lookup.fallback,
     put(snapshot) {
-      const before = apps.get(snapshot.appId)?.live?.upstream ?? null;
-      const app = serve(snapshot, before);
+      const live = apps.get(snapshot.appId)?.live ?? null;
+      const before = live?.upstream ?? null;
+      const app = serve(snapshot, live);
       apps.set(snapshot.appId, app);
       lookup = lookupOf(apps);
       const after = app.live?.upstream ?? null;

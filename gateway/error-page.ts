@@ -15,25 +15,38 @@ export interface ErrorReport {
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: readonly string[]; // Names and values in turn, content-length included.
-  readonly body: string;
+  readonly body: string | Uint8Array;
 }
 
-export function errorAnswer(report: ErrorReport): ErrorAnswer {
+const HTML = "text/html; charset=utf-8";
+
+export function errorAnswer(report: ErrorReport): ErrorAnswer & { readonly body: string } {
   const { status } = ERRORS[report.code];
   const isPage = prefersHtml(report.accept);
   const body = isPage ? pageOf(report) : problemOf(report);
-  const headers = [
-    "content-type",
-    isPage ? "text/html; charset=utf-8" : "application/problem+json",
-    "cache-control",
-    ANTI_CACHE,
-    "x-request-id",
-    report.requestId,
-    "content-length",
-    String(Buffer.byteLength(body)),
-  ];
+  return { status, headers: headersOf({ status, requestId: report.requestId }, body, isPage ? HTML : "application/problem+json"), body };
+}
+
+/** What an app brings in public/ for its visitors: 404.html and 500.html. */
+export interface ErrorPages {
+  readonly notFound: Uint8Array | null;
+  readonly failed: Uint8Array | null;
+}
+
+export const NO_PAGES: ErrorPages = { notFound: null, failed: null };
+
+/** The app's own page for an error, with the error's true status; null where it has none. */
+export function ownErrorAnswer(pages: ErrorPages, { code, requestId }: Pick<ErrorReport, "code" | "requestId">): ErrorAnswer | null {
+  const { status } = ERRORS[code];
+  const body = code === "ROUTE_NOT_FOUND" ? pages.notFound : status >= 500 ? pages.failed : null;
+  return body === null ? null : { status, headers: headersOf({ status, requestId }, body, HTML), body };
+}
+
+function headersOf({ status, requestId }: { status: number; requestId: string }, body: string | Uint8Array, type: string): string[] {
+  const headers = ["content-type", type, "cache-control", ANTI_CACHE, "x-request-id", requestId];
+  headers.push("content-length", String(Buffer.byteLength(body)));
   if (status === 503) headers.push("retry-after", String(RETRY_AFTER_S));
-  return { status, headers, body };
+  return headers;
 }
 
 function problemOf({ code, requestId, detail }: ErrorReport): string {
@@ -71,14 +84,28 @@ const escapeHtml = (text: string): string =>
 export function prefersHtml(accept: string): boolean {
   const lower = accept.toLowerCase();
   if (!lower.includes("text/html")) return false;
-  let html = 0;
-  let json = 0;
-  for (const entry of lower.split(",")) {
-    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
-    if (type === "text/html") html = Math.max(html, qualityOf(parameters));
-    if (type === "application/json" || type === "application/problem+json") json = Math.max(json, qualityOf(parameters));
-  }
+  const html = weightOf(lower, (type) => type === "text/html") ?? 0;
+  const json = weightOf(lower, (type) => type === "application/json" || type === "application/problem+json") ?? 0;
   return html > 0 && html >= json;
+}
+
+/** Whether a page may be the answer at all: a client that takes anything takes pages too. */
+export function acceptsHtml(accept: string): boolean {
+  const lower = accept.toLowerCase();
+  const named = weightOf(lower, (type) => type === "text/html");
+  return (
+    lower.trim() === "" || (named ?? weightOf(lower, (type) => type === "text/*") ?? weightOf(lower, (type) => type === "*/*") ?? 0) > 0
+  );
+}
+
+/** The highest weight of the types that are meant; null where none is named. */
+function weightOf(lowerAccept: string, isMeant: (type: string) => boolean): number | null {
+  let weight: number | null = null;
+  for (const entry of lowerAccept.split(",")) {
+    const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
+    if (isMeant(type)) weight = Math.max(weight ?? 0, qualityOf(parameters));
+  }
+  return weight;
 }
 
 function qualityOf(parameters: readonly string[]): number {

@@ -1,6 +1,6 @@
 // The HTTP servers of a gateway: where they listen, what a connection may cost, and how they stop.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
@@ -9,6 +9,7 @@ import { peerOf, type Peer, type Trust } from "./forwarded.ts";
 import type { Arrival, Handler } from "./handler.ts";
 import type { Log } from "./log.ts";
 import { refusalOf, refuseOnSocket } from "./raw-refusal.ts";
+import type { Upgrades } from "./upgrades.ts";
 
 export interface Front {
   readonly isListening: boolean;
@@ -21,6 +22,7 @@ export interface Front {
 export interface FrontParts {
   readonly config: GatewayConfig;
   readonly handler: Handler;
+  readonly upgrades: Upgrades;
   readonly trust: Trust;
   readonly log: Log;
 }
@@ -36,10 +38,16 @@ interface ConnectionState {
 }
 
 export function createFront(parts: FrontParts): Front {
-  const { config, handler, log } = parts;
+  const { config, handler, upgrades, log } = parts;
   const connections = new WeakMap<Duplex, ConnectionState>();
   const refused = new WeakSet<Duplex>(); // The parser fails again with every packet that still comes.
-  const servers = config.listen.map((address) => ({ address, server: createServer(serverOptions(config)) }));
+  // Asked for every request with an Upgrade header. Behind one that waits for its answer nothing may be written past Node.
+  const shouldUpgradeCallback = (request: IncomingMessage): boolean => {
+    const { peer, openCount } = stateOf(request.socket);
+    return openCount === 0 && !handler.serving.isStopping && upgrades.takes(request, peer);
+  };
+  const options = { ...serverOptions(config), shouldUpgradeCallback };
+  const servers = config.listen.map((address) => ({ address, server: createServer(options) }));
   let isListening = false;
 
   const stateOf = (socket: Socket): ConnectionState => {
@@ -70,6 +78,7 @@ export function createFront(parts: FrontParts): Front {
     server.on("request", (request, response) => take(request, response, "nothing"));
     server.on("checkContinue", (request, response) => take(request, response, "continue"));
     server.on("checkExpectation", (request, response) => take(request, response, "unknown"));
+    server.on("upgrade", (request, socket, firstBytes) => upgrades.open(request, asSocket(socket), firstBytes));
     server.on("connect", (_request, socket) => refuseOnSocket(socket, "METHOD_NOT_SUPPORTED"));
     server.on("clientError", onClientError);
   }
@@ -93,7 +102,9 @@ export function createFront(parts: FrontParts): Front {
     async stop({ graceMs }) {
       isListening = false;
       handler.serving.isStopping = true;
+      const force = setTimeout(() => upgrades.endAll(), graceMs); // The servers no longer count them as connections of theirs.
       await Promise.all(servers.map(({ server }) => stopServer(server, graceMs)));
+      clearTimeout(force);
     },
   };
 }
@@ -109,6 +120,12 @@ const serverOptions = ({ limits }: GatewayConfig) => ({
   requireHostHeader: false, // We check it, and answer in our own words.
   insecureHTTPParser: false,
 });
+
+// What an HTTP server hands over is the connection itself.
+function asSocket(socket: Duplex): Socket {
+  if (!(socket instanceof Socket)) throw new TypeError("a connection is a socket");
+  return socket;
+}
 
 // A refusal now would be read as the answer to a request before it: only a request whose own body is broken may be answered.
 function mayHaveAnswered(state: ConnectionState | undefined): boolean {

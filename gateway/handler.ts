@@ -4,14 +4,19 @@ import { ENVELOPE_VERSION } from "../runtime-image/contract/envelope.ts";
 import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
 import { ANSWER_STALL_TIMEOUT_MS, REQUEST_BYTES_BUFFERED_MAX } from "../runtime-image/contract/limits.ts";
+import type { AppUpstream } from "./app-upstream.ts";
 import type { Apps, ServedApp } from "./apps.ts";
 import { collectBody, NO_BODY } from "./body.ts";
 import type { Clock } from "./clock.ts";
+import { NO_PAGES } from "./error-page.ts";
 import type { Peer, Trust } from "./forwarded.ts";
 import { HttpExchange, HttpJob, type HttpJobParts, type Serving } from "./http-job.ts";
 import type { Log } from "./log.ts";
 import { readHead, type RequestHead } from "./request-head.ts";
-import { matchRoute } from "./routing/match.ts";
+import type { RouteMatch } from "./routing/match.ts";
+import { chooseTarget, type Target } from "./routing/target.ts";
+import type { StaticFiles } from "./sites/static-files.ts";
+import type { Proxy } from "./upstreams/proxy.ts";
 
 export interface Handler {
   readonly serving: Serving;
@@ -29,10 +34,14 @@ export interface HandlerParts {
   readonly config: GatewayConfig;
   readonly apps: Apps;
   readonly trust: Trust;
+  readonly staticFiles: StaticFiles;
+  readonly proxy: Proxy;
   readonly isReady: () => boolean; // Whether the snapshots were learnt.
   readonly clock: Clock;
   readonly log: Log;
 }
+
+const NOTHING: Target = { kind: "nothing" };
 
 export function createHandler(parts: HandlerParts): Handler {
   const { config, apps, clock, log } = parts;
@@ -56,10 +65,11 @@ export function createHandler(parts: HandlerParts): Handler {
     };
     const reading = readHead(incoming, arrival.peer, rules);
     if (reading.kind === "refused")
-      return refuse(request, { serving, response, id: reading.id, accept: reading.accept, nowMs }, reading.code);
+      return refuse(request, { serving, response, id: reading.id, accept: reading.accept, pages: NO_PAGES, nowMs }, reading.code);
     const { head } = reading;
-    const common = { serving, response, id: head.id, accept: head.accept, nowMs };
     const found = arrival.expects === "unknown" ? "EXPECTATION_FAILED" : findApp(head);
+    const pages = typeof found === "string" ? NO_PAGES : (found.live?.site?.pages ?? NO_PAGES);
+    const common = { serving, response, id: head.id, accept: head.accept, pages, nowMs };
     if (typeof found === "string") return refuse(request, common, found);
     if (head.bodyBytes === 0 && !head.isChunked) return dispatch(common, head, { app: found, body: NO_BODY });
     if (arrival.expects === "continue") response.writeContinue();
@@ -94,17 +104,36 @@ export function createHandler(parts: HandlerParts): Handler {
 
   const dispatch = (common: HttpJobParts, head: RequestHead, { app, body }: { app: ServedApp; body: Uint8Array }): void => {
     const { live } = app;
-    const match = live === null ? null : matchRoute(live.table, head);
+    const target = live === null ? NOTHING : chooseTarget(live, head);
+    if (live !== null && target.kind === "function") return submit(live.upstream, common, head, { match: target.match, body });
+    const exchange = new HttpExchange(common);
+    exchange.bodyBytes = body.length;
+    try {
+      if (target.kind === "proxy") parts.proxy.serve(exchange, { url: target.url, head, body });
+      else if (target.kind === "site" && live !== null && live.site !== null)
+        parts.staticFiles.serve(exchange, { site: live.site, area: target.area, head });
+      else exchange.fail("ROUTE_NOT_FOUND");
+    } catch (cause) {
+      log.error("a request could not be passed on", { requestId: head.id, cause });
+      exchange.fail("INTERNAL");
+    }
+  };
+
+  const submit = (
+    upstream: AppUpstream,
+    common: HttpJobParts,
+    head: RequestHead,
+    { match, body }: { match: RouteMatch; body: Uint8Array },
+  ): void => {
     const { id, method, path, query, headers, sourceIp, scheme, httpVersion } = head;
-    const route = match?.route ?? "";
     const request = {
       v: ENVELOPE_VERSION,
       id,
       method,
       path,
       query,
-      route,
-      params: match?.params ?? null,
+      route: match.route,
+      params: match.params,
       headers,
       sourceIp,
       scheme,
@@ -113,8 +142,7 @@ export function createHandler(parts: HandlerParts): Handler {
     const job = new HttpJob(common, { ...request, startEpochMs: clock.epochMs() }, { body });
     job.bodyBytes = body.length;
     try {
-      if (live === null || match === null) job.fail("ROUTE_NOT_FOUND");
-      else live.upstream.submit(match.key, job);
+      upstream.submit(match.key, job);
     } catch (cause) {
       log.error("a request could not be dispatched", { requestId: id, cause });
       job.fail("INTERNAL");
@@ -132,6 +160,8 @@ export function createHandler(parts: HandlerParts): Handler {
       }
     },
     sweep(now) {
+      parts.proxy.sweep(now, serving.isStopping);
+      parts.staticFiles.sweep(now);
       for (const [response, sinceMs] of serving.unflushed)
         if (response.writableFinished || response.destroyed) serving.unflushed.delete(response);
         else if (now - sinceMs >= ANSWER_STALL_TIMEOUT_MS) {
@@ -146,5 +176,5 @@ export function createHandler(parts: HandlerParts): Handler {
 function refuse(request: IncomingMessage, common: HttpJobParts, code: ErrorCode): void {
   const hasUnreadBody =
     !request.complete && (request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0);
-  new HttpExchange(common).fail(code, undefined, hasUnreadBody ? "lingering" : "plain");
+  new HttpExchange(common).fail(code, undefined, { lingers: hasUnreadBody });
 }

@@ -4,6 +4,7 @@ import type { Environment } from "../runtime-image/contract/instance-manifest.ts
 import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 import { createSink, writeError, writeErrorAndLinger, writeWhole } from "./answer.ts";
 import { giveBack, type ByteCount } from "./body.ts";
+import { acceptsHtml, errorAnswer, type ErrorPages, ownErrorAnswer, prefersHtml } from "./error-page.ts";
 import type { BodySink, HeldAnswer, Job, RequestParts, WholeAnswer } from "./dispatch/job.ts";
 
 /** What all requests of a gateway share. */
@@ -23,8 +24,17 @@ export interface HttpJobParts {
   readonly response: ServerResponse;
   readonly id: string;
   readonly accept: string;
+  readonly pages: ErrorPages; // The app's own, where it is known.
   readonly nowMs: () => number;
 }
+
+export interface FailOptions {
+  readonly lingers?: boolean; // A body is still coming: the connection ends with the answer.
+  readonly isPageForAll?: boolean; // The app's own page also for clients that take pages without asking for them.
+  readonly headers?: readonly string[]; // Names and values in turn, besides those of every error.
+}
+
+const PLAIN: FailOptions = {};
 
 /** A class, because one is made for every request: its methods are made once. */
 export class HttpExchange {
@@ -68,12 +78,15 @@ export class HttpExchange {
     this.finish();
   }
 
-  fail(code: ErrorCode, detail?: string, end: "plain" | "lingering" = "plain"): void {
+  fail(code: ErrorCode, detail?: string, options = PLAIN): void {
     if (!this.begin()) return;
-    const { response, id, accept, serving } = this.parts;
-    const report = { code, requestId: id, accept, detail: visibleDetail(code, detail, serving.environment) };
-    if (end === "plain") writeError(response, report);
-    else writeErrorAndLinger(response, report);
+    const { response, id, accept, pages, serving } = this.parts;
+    const isPage = options.isPageForAll === true ? acceptsHtml(accept) : prefersHtml(accept);
+    const own = isPage ? ownErrorAnswer(pages, { code, requestId: id }) : null;
+    const answer = own ?? errorAnswer({ code, requestId: id, accept, detail: visibleDetail(code, detail, serving.environment) });
+    const full = options.headers === undefined ? answer : { ...answer, headers: [...answer.headers, ...options.headers] };
+    if (options.lingers === true) writeErrorAndLinger(response, full);
+    else writeError(response, full);
     this.end();
   }
 }

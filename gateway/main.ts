@@ -4,16 +4,20 @@ import type { GatewayConfig, GatewayStatus } from "../runtime-image/contract/gat
 import { STOP_GRACE_MS } from "../runtime-image/contract/limits.ts";
 import { gatewayStatusSubject, snapshotBucket } from "../runtime-image/contract/subjects.ts";
 import { openAppUpstream } from "./app-upstream.ts";
-import { createApps, type Apps } from "./apps.ts";
+import { createApps, type Apps, type OpenUpstream } from "./apps.ts";
 import { systemClock } from "./clock.ts";
 import { readConfig } from "./config.ts";
 import { createTrust } from "./forwarded.ts";
 import { createFront, type Front } from "./front.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { createLog, type Log } from "./log.ts";
+import { createSiteOpener } from "./sites/site.ts";
+import { createStaticFiles } from "./sites/static-files.ts";
 import { createSnapshots } from "./snapshots.ts";
 import { startSweep } from "./sweep.ts";
+import { createUpgrades } from "./upgrades.ts";
 import { openLink, type BrokerLink } from "./upstreams/functions.ts";
+import { createProxy } from "./upstreams/proxy.ts";
 
 const STOP_MARGIN_MS = 500; // Whoever stops us kills after the grace; we are done before.
 
@@ -29,9 +33,13 @@ function createGateway(config: GatewayConfig, log: Log): Gateway {
   const trust = createTrust(config.trustedProxies);
   const snapshots = createSnapshots();
   let isReady = false;
-  const apps = createApps((appId, access) => openAppUpstream({ appId, access, gatewayId, clock: systemClock, log }));
-  const handler = createHandler({ config, apps, trust, isReady: () => isReady, clock: systemClock, log });
-  const front = createFront({ config, handler, trust, log });
+  const openUpstream: OpenUpstream = (appId, access) => openAppUpstream({ appId, access, gatewayId, clock: systemClock, log });
+  const apps = createApps(openUpstream, createSiteOpener(config.sitesFolder, log));
+  const staticFiles = createStaticFiles({ sitesFolder: config.sitesFolder, nowMs: systemClock.nowMs, log });
+  const proxy = createProxy({ nowMs: systemClock.nowMs, log });
+  const handler = createHandler({ config, apps, trust, staticFiles, proxy, isReady: () => isReady, clock: systemClock, log });
+  const upgrades = createUpgrades({ config, apps, trust, proxy });
+  const front = createFront({ config, handler, upgrades, trust, log });
 
   const onSnapshot = (appId: string, text: string | null): void => {
     const news = snapshots.take(appId, text);

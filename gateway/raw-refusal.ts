@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ErrorCode } from "../runtime-image/contract/errors.ts";
-import { errorAnswer } from "./error-page.ts";
+import { errorAnswer, type ErrorReport } from "./error-page.ts";
 
 /** Which error a failure of Node's HTTP parser is. */
 export function refusalOf(failure: { readonly code?: string | undefined; readonly rawPacket?: Uint8Array | undefined }): ErrorCode {
@@ -20,8 +20,8 @@ function startsWithMethod(packet: Uint8Array | undefined): boolean {
   return /^[A-Za-z!#$%&'*+.^_`|~-]{1,32} \S/.test(start);
 }
 
-export function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
-  const { status, headers, body } = errorAnswer({ code, requestId: randomUUID(), detail: null, accept: "" });
+export function refuseOnSocket(socket: Duplex, code: ErrorCode, known: Partial<Omit<ErrorReport, "code">> = {}): void {
+  const { status, headers, body } = errorAnswer({ requestId: randomUUID(), detail: null, accept: "", ...known, code });
   let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\ndate: ${new Date().toUTCString()}\r\nconnection: close\r\n`;
   for (let index = 0; index + 1 < headers.length; index += 2) head += `${headers[index]}: ${headers[index + 1]}\r\n`;
   socket.end(`${head}\r\n${body}`);

@@ -2,6 +2,7 @@
 import { BlockList, isIP } from "node:net";
 import { join, resolve } from "node:path";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
+import { APP_GENERATIONS, type AppGeneration } from "./apps/manifest.ts";
 
 export type EngineChoice = "auto" | "docker" | "process";
 
@@ -9,6 +10,7 @@ export interface UpSettings {
   readonly appFolder: string;
   readonly home: string;
   readonly engine: EngineChoice;
+  readonly generation: AppGeneration | "declared" | null; // Null: not said; "declared": as the manifest says, from now on.
   readonly stagingPort: number;
   readonly productionPort: number;
   readonly apiPort: number;
@@ -22,6 +24,7 @@ export interface UpSettings {
 /** Flags as the command line gives them: text, unchecked. */
 export interface UpFlags {
   readonly engine: string;
+  readonly generation?: string;
   readonly stagingPort: string;
   readonly productionPort: string;
   readonly apiPort: string;
@@ -35,11 +38,15 @@ export interface UpFlags {
 
 export const DEFAULT_API_PORT = 3330;
 const ENGINES: readonly EngineChoice[] = ["auto", "docker", "process"];
+const GENERATION_CHOICES = [...APP_GENERATIONS, "declared"] as const;
 
 export function upSettings(folder: string, flags: UpFlags): UpSettings {
   const problems: string[] = [];
   const engine = ENGINES.find((name) => name === flags.engine);
   if (engine === undefined) problems.push(`--engine: should be one of ${ENGINES.join(", ")}, got "${flags.engine}"`);
+  const generation = GENERATION_CHOICES.find((name) => name === flags.generation) ?? null;
+  if (flags.generation !== undefined && generation === null)
+    problems.push(`--generation: should be one of ${GENERATION_CHOICES.join(", ")}, got "${flags.generation}"`);
   const stagingPort = portOf("--staging-port", flags.stagingPort, problems);
   const productionPort = portOf("--production-port", flags.productionPort, problems);
   const apiPort = portOf("--api-port", flags.apiPort, problems);
@@ -59,6 +66,7 @@ export function upSettings(folder: string, flags: UpFlags): UpSettings {
     appFolder,
     home: resolve(flags.home ?? join(appFolder, ".orchestrator")),
     engine,
+    generation,
     stagingPort,
     productionPort,
     apiPort,

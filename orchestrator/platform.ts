@@ -32,7 +32,7 @@ import { type Publication, publishFolder } from "./releases/publish-folder.ts";
 
 export interface Platform {
   readonly engineLine: string;
-  /** Builds what changed and puts it live on staging. */
+  /** Builds what changed and puts it live on staging; changed variables reach production as well. */
   publish(planned: AppPlan): Promise<Publication>;
   promote(): Promise<DeployOutcome>;
   isPromoted(): boolean;
@@ -84,6 +84,8 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   parts.defer(async () => fleet.stopAll({ graceMsMax: STOP_GRACE_MS }));
   const deployer = createDeployer({
     app: { appId, appName: app.appName },
+    variables: app.variables,
+    sessionSecret: ({ appId: id, environment }) => keys.sessionSecret(id, environment),
     fleet,
     state: {
       read: async (key) => (await bus.readControl(key))?.value ?? null,
@@ -104,25 +106,35 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     { port: settings.apiPort, token: await ensureToken(home.path), home: home.path, onTrouble: (error) => output.error(error) },
   );
   parts.defer(async () => api.close());
-  return runningPlatform({ appId, engine, deployer, fleet, parts });
+  return runningPlatform({ home, appId, engine, deployer, fleet, output, parts });
 }
 
 function runningPlatform(running: {
+  home: Home;
   appId: string;
   engine: Engine;
   deployer: Deployer;
   fleet: Fleet;
+  output: Output;
   parts: AsyncDisposableStack;
 }): Platform {
-  const { appId, engine, deployer, parts } = running;
+  const { home, appId, engine, deployer, output, parts } = running;
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
-    publish: async (planned) => publishFolder(planned, { appId, engine, deployer, clock: systemClock, environment: "staging" }),
+    async publish(planned) {
+      const sitesFolder = sitesFolderOf(home);
+      const published = await publishFolder(planned, { appId, engine, deployer, clock: systemClock, environment: "staging", sitesFolder });
+      // Production keeps its release and gets its variables; where they break it, the old ones stay and staging is as it should be.
+      await deployer.useVariables("production", planned.variables.production).catch((error: unknown) => output.error(error));
+      return published;
+    },
     promote: async () => deployer.promote(),
     isPromoted: () => deployer.live("production") !== null,
     stop: async () => parts.disposeAsync(),
   };
 }
+
+const sitesFolderOf = (home: Home): string => join(home.path, "sites");
 
 /** Every port that is taken is named, before anything is started. A gateway of this home may hold its own. */
 async function assertPorts(settings: UpSettings, home: Home): Promise<void> {
@@ -270,7 +282,7 @@ async function startGateways(settings: UpSettings, home: Home, needs: GatewayNee
       listen: ["127.0.0.1", "::1"].map((host) => ({ host, port: ports[environment] })),
       trustedProxies: settings.trustedProxies,
       broker: await gatewayAccess(home, environment, needs),
-      sitesFolder: join(home.path, "sites"),
+      sitesFolder: sitesFolderOf(home),
       limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
     };
     const gateway = await startGateway({

@@ -1,25 +1,29 @@
 // What an app's folder holds, read and checked: the one value that builds, sites and deploys start from.
 import type { Environment, Generation } from "../../runtime-image/contract/instance-manifest.ts";
 import type { RouteMethod } from "../../runtime-image/contract/snapshot.ts";
-import type { FunctionSettings } from "./manifest.ts";
 
 export interface AppSource {
   readonly folder: string; // Absolute.
   readonly appName: string;
+  readonly generation: Generation; // What functions of src/http speak.
   readonly functions: readonly FunctionSource[];
   readonly shared: readonly SharedSource[];
   readonly site: SiteSource | null;
   readonly proxyUrls: Readonly<Partial<Record<Environment, string>>>;
   readonly settings: AppSettings;
-  readonly variables: Readonly<Record<Environment, Readonly<Record<string, string>>>>; // Of the folder's .env; secrets.
+  readonly variables: Variables; // Of the folder's .env; secrets.
+  readonly warnings: readonly string[]; // What is accepted, and does not do what its author may expect.
+  readonly watchedFolders: readonly string[]; // Absolute; a change in them can change the app. Some may not be there (yet).
 }
+
+export type Variables = Readonly<Record<Environment, Readonly<Record<string, string>>>>;
 
 /** The folders below src/ that functions live in; each but "http" is a generation, or an own key of its answers. */
 export const FUNCTION_KINDS = ["http", "html", "json", "css", "js", "text", "xml"] as const;
 export type FunctionKind = (typeof FUNCTION_KINDS)[number];
 
 export interface FunctionSource {
-  readonly name: string; // The folder, relative to the app's, with "/".
+  readonly name: string; // The folder, relative to the app's, with "/". Several routes may share one.
   readonly folder: string; // Absolute.
   readonly kind: FunctionKind;
   readonly method: RouteMethod;
@@ -27,6 +31,12 @@ export interface FunctionSource {
   readonly generation: Generation;
   readonly settings: FunctionSettings;
   readonly packages: readonly SharedPackage[]; // Which shared code it sees.
+}
+
+export interface FunctionSettings {
+  readonly timeoutMs?: number;
+  readonly memoryBytesMax?: number;
+  readonly concurrency?: number; // Requests at once in one instance.
 }
 
 export const SHARED_PACKAGES = ["@architect/shared", "@architect/views"] as const;

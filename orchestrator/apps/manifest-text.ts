@@ -1,19 +1,79 @@
-// Reads the text of a manifest in each of its formats; the only file that knows the manifest parser.
-import parse from "@architect/parser";
+// Reads the text of a manifest in each of its formats into one form; the only file that knows the manifest parser.
+import parse, { type Token } from "@architect/parser";
+import yaml from "@architect/parser/src/compat/vendor/js-yaml.min.js";
 
-export type RawManifest = Readonly<Record<string, unknown>>;
+/**
+ * Each pragma is a list of items: a value, a list of values, or an object with one key, whose value is a list of values
+ * or of [key, ...values] (in JSON and YAML also an object).
+ */
+export type RawManifest = Readonly<Record<string, readonly unknown[]>>;
 
 export type ManifestFormat = "arc" | "json" | "yaml";
 
 /** Throws an error whose message says what is wrong and, where the parser knows, in which line. */
 export function parseManifestText(text: string, format: ManifestFormat): RawManifest {
-  const value: unknown = READERS[format](text);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("a manifest is a set of pragmas");
-  return { ...value };
+  const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
+  return format === "arc" ? arcPragmas(plain) : objectPragmas(format === "json" ? JSON.parse(plain) : yaml.load(plain));
 }
 
-const READERS: Record<ManifestFormat, (text: string) => unknown> = {
-  arc: (text) => parse(text),
-  json: (text) => parse.json(text),
-  yaml: (text) => parse.yaml(text),
-};
+/** The parser's own last step keeps one of several equal keys of a block only, so we take what it makes before that. */
+function arcPragmas(text: string): RawManifest {
+  const { lines, addedBefore } = onLinesOfTheirOwn(text);
+  let tokens: readonly Token[];
+  try {
+    tokens = parse.parser(parse.lexer(lines)).values;
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const told = message.replace(/line: (\d+)/, (_whole, line: string) => `line: ${Number(line) - addedBefore(Number(line))}`);
+    // The parser has no sentence for a block whose last key has no value.
+    throw new Error(cause instanceof TypeError && told === message ? "a key of a block has no value" : told, { cause });
+  }
+  return Object.fromEntries(tokens.filter((token) => token.type === "pragma").map((token) => [token.name ?? "", items(token)]));
+}
+
+/** "@generation simple" on one line, which the parser refuses, becomes two; problems still name the lines that were written. */
+function onLinesOfTheirOwn(text: string): { readonly lines: string; readonly addedBefore: (line: number) => number } {
+  const added: number[] = [];
+  const lines = text.split(/\r\n|\r|\n/).flatMap((line, index) => {
+    const [, pragma, value] = /^(@[\w-]+)[ \t]+([^#\s].*)$/.exec(line) ?? [];
+    if (pragma === undefined || value === undefined) return [line];
+    added.push(index + 1 + added.length);
+    return [pragma, value];
+  });
+  return { lines: lines.join("\n"), addedBefore: (line) => added.filter((one) => one < line).length };
+}
+
+const items = (pragma: Token): unknown[] =>
+  (pragma.values ?? []).flatMap((token): unknown[] => {
+    switch (token.type) {
+      case "array":
+        return [scalarsOf(token)];
+      case "vector":
+        return [{ [token.name ?? ""]: scalarsOf(token) }];
+      case "map":
+        return [{ [token.name ?? ""]: (token.values ?? []).map((key) => [key.name, ...scalarsOf(key)]) }];
+      default:
+        return isScalar(token) ? [token.value] : [];
+    }
+  });
+
+const scalarsOf = (token: Token): unknown[] => (token.values ?? []).filter(isScalar).map((one) => one.value);
+
+const isScalar = (token: Token): boolean => ["string", "number", "boolean"].includes(token.type);
+
+/** The parser's reader of JSON drops "generation": "legacy" and every key but the first of an item, so this is ours. */
+function objectPragmas(value: unknown): RawManifest {
+  if (!isRecord(value)) throw new Error("a manifest is an object whose keys are pragmas");
+  return Object.fromEntries(Object.entries(value).map(([pragma, content]) => [pragma, itemsOf(content)]));
+}
+
+function itemsOf(content: unknown): unknown[] {
+  if (content === null || content === undefined) return [];
+  if (Array.isArray(content)) return content.flatMap((item: unknown) => (isRecord(item) ? pairsOf(item) : [item]));
+  return isRecord(content) ? pairsOf(content) : [content];
+}
+
+const pairsOf = (record: Record<string, unknown>): unknown[] =>
+  Object.entries(record).map(([key, value]) => (typeof value === "object" ? { [key]: value ?? [] } : [key, value]));
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);

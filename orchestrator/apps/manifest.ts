@@ -1,60 +1,94 @@
-// What a manifest says, checked as a whole: the app's name, its generation, its routes and the limits of its functions. Pure.
-import { ROUTE_METHODS, type RouteMethod } from "../../runtime-image/contract/snapshot.ts";
-import { GENERATIONS, type Generation } from "../../runtime-image/contract/instance-manifest.ts";
-import { HANDLER_TIMEOUT_MS_MAX } from "../../runtime-image/contract/limits.ts";
+// What a manifest says, checked as a whole: name, generation, routes, limits, shared code, static files, proxies, switches. Pure.
+import type { Environment, Generation } from "../../runtime-image/contract/instance-manifest.ts";
+import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
+import { FUNCTION_FOLDER_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import type { RouteMethod } from "../../runtime-image/contract/snapshot.ts";
+import type { AppSettings, FunctionKind, FunctionSettings, SharedPackage, SiteSource } from "./app-source.ts";
+import { FUNCTION_KINDS } from "./app-source.ts";
+import { readSettings } from "./function-settings.ts";
+import { type ManifestRoute, readPicks, readRoutes } from "./manifest-routes.ts";
 import type { RawManifest } from "./manifest-text.ts";
-import { duplicateProblems, pathProblem } from "./routes.ts";
+import {
+  type Checked,
+  type Findings,
+  flagOf,
+  isRecord,
+  onlyValueOf,
+  pragmaWarnings,
+  settingNames,
+  settingOf,
+  show,
+  valuesOf,
+} from "./pragmas.ts";
 
 export interface AppManifest {
   readonly appName: string;
-  readonly generation: Generation;
+  readonly generation: AppGeneration;
   readonly routes: readonly ManifestRoute[];
-  readonly settings: FunctionSettings;
+  readonly settings: FunctionSettings; // Of every function that says nothing else.
+  readonly shared: readonly SharedSetting[];
+  readonly site: SiteSetting | null; // Null: turned off.
+  readonly proxyUrls: Readonly<Partial<Record<Environment, string>>>;
+  readonly appSettings: AppSettings;
 }
 
-export interface ManifestRoute {
+/** What functions of src/http may speak; the other generations follow from folders of their own. */
+export const APP_GENERATIONS = ["current", "legacy", "simple"] as const satisfies readonly Generation[];
+export type AppGeneration = (typeof APP_GENERATIONS)[number];
+
+export interface SharedSetting {
+  readonly packageName: SharedPackage;
+  readonly folder: string | null; // Null: the usual one, if it is there.
+  readonly picks: readonly SharedPick[] | null; // The only functions that see it; null: all that may.
+}
+
+export interface SharedPick {
+  readonly kind: FunctionKind;
   readonly method: RouteMethod;
   readonly path: string;
-  readonly source: string | null; // A folder that the manifest names, relative to the app's; null: the folder that follows from the route.
 }
 
-export interface FunctionSettings {
-  readonly timeoutMs?: number;
-  readonly memoryBytesMax?: number;
-}
-
-export interface Checked<Value> {
-  readonly value: Value;
-  readonly problems: readonly string[];
+export interface SiteSetting extends Omit<SiteSource, "folder"> {
+  readonly folder: string | null; // Null: public/, if it is there.
 }
 
 export function readManifest(raw: RawManifest, fallbackName: string): Checked<AppManifest> {
-  const problems: string[] = [];
-  const appName = readAppName(raw["app"], fallbackName, problems);
-  const generation = readGeneration(raw, problems);
-  const routes = readRoutes(raw["http"], problems);
-  problems.push(...duplicateProblems(routes));
-  const settings = readSettings(raw["aws"], problems);
-  return { value: { appName, generation, routes, settings }, problems };
+  const findings: Findings = { problems: [], warnings: pragmaWarnings(raw) };
+  const value: AppManifest = {
+    appName: readAppName(raw, fallbackName, findings),
+    generation: readGeneration(raw, findings),
+    routes: readRoutes(raw, findings),
+    settings: readSettings(raw["aws"], findings),
+    shared: [readShared(raw, "shared", findings), readShared(raw, "views", findings)],
+    site: readSite(raw["static"] ?? [], findings),
+    proxyUrls: readProxyUrls(raw["proxy"] ?? [], findings),
+    appSettings: readAppSettings(raw["orchestrator"] ?? [], findings),
+  };
+  return { value, ...findings };
 }
 
-const APP_NAME = /^[a-z][a-z0-9-]{0,62}$/;
+/** What holds where there is no manifest. */
+export const scannedManifest = (appName: string, routes: readonly ManifestRoute[]): AppManifest => ({
+  ...readManifest({}, appName).value,
+  routes,
+});
 
-function readAppName(value: unknown, fallbackName: string, problems: string[]): string {
-  if (value === undefined) return fallbackName;
-  const name: unknown = Array.isArray(value) ? value[0] : value;
+const APP_NAME = /^[a-z][a-z0-9_-]{0,62}$/;
+
+function readAppName(raw: RawManifest, fallbackName: string, { problems }: Findings): string {
+  const name = onlyValueOf(raw, "app");
+  if (name === undefined) return fallbackName;
   if (typeof name === "string" && APP_NAME.test(name)) return name;
-  problems.push(`@app: should be one name of lower-case letters, digits and dashes that begins with a letter, got ${show(value)}`);
+  problems.push(`@app: should be one name of lower-case letters, digits, - and _ that begins with a letter, got ${show(name)}`);
   return fallbackName;
 }
 
 /** Our own pragma wins over the originals' "@aws apigateway". */
-function readGeneration(raw: RawManifest, problems: string[]): Generation {
-  const own = raw["generation"];
+function readGeneration(raw: RawManifest, { problems }: Findings): AppGeneration {
+  const own = onlyValueOf(raw, "generation");
   if (own !== undefined) {
-    const name: unknown = Array.isArray(own) ? own[0] : own;
-    const known = GENERATIONS.find((generation) => generation === name);
-    if (known === undefined) problems.push(`@generation: should be one of ${GENERATIONS.join(", ")}, got ${show(own)}`);
+    const known = APP_GENERATIONS.find((generation) => generation === own);
+    if (known === undefined) problems.push(`@generation: should be one of ${APP_GENERATIONS.join(", ")}, got ${show(own)}`);
     return known ?? "current";
   }
   const gateway = settingOf(raw["aws"], "apigateway");
@@ -72,77 +106,101 @@ function readGeneration(raw: RawManifest, problems: string[]): Generation {
   }
 }
 
-function readRoutes(value: unknown, problems: string[]): ManifestRoute[] {
-  if (value === undefined) return [];
-  if (!Array.isArray(value)) {
-    problems.push(`@http: should be a list of routes such as "get /shop/:item", got ${show(value)}`);
-    return [];
-  }
-  return value.flatMap((item: unknown, index) => {
-    const where = `@http route ${index + 1}`;
-    const parts = routeParts(item);
-    if (parts === null) {
-      problems.push(`${where}: should be "<method> <path>" or a path with a method below it, got ${show(item)}`);
-      return [];
-    }
-    const method = methodOf(parts.method);
-    if (method === null)
-      problems.push(`${where}: the method should be one of ${ROUTE_METHODS.join(", ").toLowerCase()}, got ${show(parts.method)}`);
-    const problem = typeof parts.path === "string" ? pathProblem(parts.path) : `should be text, got ${show(parts.path)}`;
-    if (problem !== null) problems.push(`${where}: the path ${show(parts.path)} ${problem}`);
-    if (parts.source !== null && typeof parts.source !== "string")
-      problems.push(`${where}: src should be a folder, got ${show(parts.source)}`);
-    if (method === null || problem !== null || typeof parts.path !== "string") return [];
-    return [{ method, path: parts.path, source: typeof parts.source === "string" ? parts.source : null }];
+/** "src <folder>", and lists of the only functions that see it: below "http" one "<method> <path>" per line. */
+function readShared(raw: RawManifest, pragma: "shared" | "views", { problems }: Findings): SharedSetting {
+  const items = raw[pragma] ?? [];
+  const packageName: SharedPackage = `@architect/${pragma}`;
+  const source = settingOf(items, "src");
+  if (source !== undefined && (typeof source !== "string" || source === ""))
+    problems.push(`@${pragma} src: should be a folder, got ${show(source)}`);
+  const picks = items.flatMap((item): SharedPick[] => {
+    const [name = "", content] = isRecord(item) ? (Object.entries(item)[0] ?? []) : [];
+    if (name === "src" || (Array.isArray(item) && item[0] === "src")) return [];
+    if (!isRecord(item)) problems.push(`@${pragma}: should hold src and lists of functions such as http, got ${show(item)}`);
+    const kind = FUNCTION_KINDS.find((one) => one === name);
+    if (kind === undefined) return []; // Lists of functions that are not run here.
+    const routes = readPicks(content);
+    if (routes === null) problems.push(`@${pragma} ${kind}: should list routes such as "get /", got ${show(content)}`);
+    return (routes ?? []).map((route) => ({ kind, ...route }));
   });
+  const hasLists = items.some((item) => isRecord(item) && !Object.hasOwn(item, "src"));
+  return { packageName, folder: typeof source === "string" && source !== "" ? source : null, picks: hasLists ? picks : null };
 }
 
-/** ["get", "/"], {"get": "/"} and {"/": {"method": "get", "src": "lib/root"}} all name a route. */
-function routeParts(item: unknown): { method: unknown; path: unknown; source: unknown } | null {
-  if (Array.isArray(item)) return item.length === 2 ? { method: item[0], path: item[1], source: null } : null;
-  if (typeof item !== "object" || item === null) return null;
-  const entries: [string, unknown][] = Object.entries(item);
-  const [first] = entries;
-  if (first === undefined || entries.length !== 1) return null;
-  const [key, value] = first;
-  if (!key.startsWith("/")) return { method: key, path: value, source: null };
-  if (typeof value !== "object" || value === null) return null;
-  return { method: "method" in value ? value.method : undefined, path: key, source: "src" in value ? value.src : null };
-}
+const OFF: readonly unknown[] = [false, "false", "off", "disable", "disabled"];
 
-function methodOf(value: unknown): RouteMethod | null {
-  if (typeof value !== "string") return null;
-  const upper = value.toUpperCase();
-  return ROUTE_METHODS.find((method) => method === upper) ?? null;
-}
-
-/** "@aws" of a manifest, or of a function's own config file. */
-export function readSettings(aws: unknown, problems: string[]): FunctionSettings {
-  const timeoutS = settingOf(aws, "timeout");
-  const memoryMb = settingOf(aws, "memory");
-  const timeoutIsFine = isBetween(timeoutS, 1, HANDLER_TIMEOUT_MS_MAX / 1000);
-  const memoryIsFine = isBetween(memoryMb, 64, 10_240);
-  if (timeoutS !== undefined && !timeoutIsFine) problems.push(`@aws timeout: should be 1 to 900 seconds, got ${show(timeoutS)}`);
-  if (memoryMb !== undefined && !memoryIsFine) problems.push(`@aws memory: should be 64 to 10240 MB, got ${show(memoryMb)}`);
+function readSite(items: readonly unknown[], findings: Findings): SiteSetting | null {
+  if (OFF.includes(items[0])) return null;
+  const folder = settingOf(items, "folder");
+  if (folder !== undefined && (typeof folder !== "string" || folder === ""))
+    findings.problems.push(`@static folder: should be a folder, got ${show(folder)}`);
+  const ignored = valuesOf(items, "ignore") ?? [];
+  if (ignored.some((part) => typeof part !== "string" || part === ""))
+    findings.problems.push(`@static ignore: should be parts of file names, got ${show(ignored)}`);
   return {
-    ...(timeoutIsFine ? { timeoutMs: timeoutS * 1000 } : {}),
-    ...(memoryIsFine ? { memoryBytesMax: memoryMb * 1_000_000 } : {}),
+    folder: typeof folder === "string" && folder !== "" ? folder : null,
+    fingerprint: readFingerprint(settingOf(items, "fingerprint"), findings),
+    isSpa: flagOf(items, { pragma: "static", name: "spa" }, findings),
+    ignore: ignored.filter((part) => typeof part === "string" && part !== "").map(String),
   };
 }
 
-const isBetween = (value: unknown, least: number, most: number): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value >= least && value <= most;
-
-/** A setting is a pair in a list ("timeout 30"), or a key of an object in the JSON form. */
-function settingOf(pragma: unknown, name: string): unknown {
-  if (Array.isArray(pragma)) {
-    const pair: unknown = pragma.find((item: unknown) => Array.isArray(item) && item[0] === name);
-    if (Array.isArray(pair)) return pair[1];
-    return pragma.map((item: unknown) => (isRecord(item) ? item[name] : undefined)).find((value) => value !== undefined);
+function readFingerprint(value: unknown, { problems }: Findings): SiteSource["fingerprint"] {
+  switch (value) {
+    case undefined:
+    case false:
+    case "false":
+      return "off";
+    case true:
+    case "true":
+      return "on";
+    case "external":
+      return "external";
+    default:
+      problems.push(`@static fingerprint: should be true, false or external, got ${show(value)}`);
+      return "off";
   }
-  return isRecord(pragma) ? pragma[name] : undefined;
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+function readProxyUrls(items: readonly unknown[], { problems, warnings }: Findings): Partial<Record<Environment, string>> {
+  const urls: Partial<Record<Environment, string>> = {};
+  for (const environment of ENVIRONMENTS) {
+    const url = settingOf(items, environment);
+    if (url === undefined) continue;
+    const problem = typeof url === "string" ? urlProblem(url) : `should be a URL, got ${show(url)}`;
+    if (problem !== null) problems.push(`@proxy ${environment}: ${problem}`);
+    else urls[environment] = String(url);
+  }
+  const others = settingNames(items).filter((name) => name !== "testing" && !ENVIRONMENTS.some((environment) => environment === name));
+  for (const name of others) problems.push(`@proxy: should name testing, staging or production, got ${show(name)}`);
+  if (items.length > 0 && others.length === 0)
+    for (const environment of ENVIRONMENTS)
+      if (settingOf(items, environment) === undefined) warnings.push(`@proxy: has no URL for ${environment}, so nothing is passed on there`);
+  return urls;
+}
 
-const show = (value: unknown): string => JSON.stringify(value) ?? String(value);
+function urlProblem(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return `should be a URL with http:// or https://, got ${show(text)}`;
+  if (url.username !== "" || url.password !== "") return "should have no user name and no password in it"; // Nor is it shown here.
+  return url.search === "" && url.hash === "" ? null : `should end with its path, got ${show(text)}`;
+}
+
+const APP_SETTINGS = ["raw-json", "install-scripts", "function-size"];
+const FUNCTION_SIZE_MB_MAX = 250; // What the originals' cloud allowed a function at most.
+
+/** Switches of this platform alone: whoever misspells one is told. */
+function readAppSettings(items: readonly unknown[], findings: Findings): AppSettings {
+  const pragma = "orchestrator";
+  for (const name of settingNames(items))
+    if (!APP_SETTINGS.includes(name)) findings.problems.push(`@orchestrator: should hold ${APP_SETTINGS.join(", ")}, got ${show(name)}`);
+  const sizeMb = settingOf(items, "function-size");
+  const sizeIsFine = typeof sizeMb === "number" && sizeMb > 0 && sizeMb <= FUNCTION_SIZE_MB_MAX;
+  if (sizeMb !== undefined && !sizeIsFine)
+    findings.problems.push(`@orchestrator function-size: should be a number of MB up to ${FUNCTION_SIZE_MB_MAX}, got ${show(sizeMb)}`);
+  return {
+    rawJson: flagOf(items, { pragma, name: "raw-json" }, findings),
+    allowsInstallScripts: flagOf(items, { pragma, name: "install-scripts" }, findings),
+    functionBytesMax: sizeIsFine ? sizeMb * 1_000_000 : FUNCTION_FOLDER_BYTES_MAX,
+  };
+}

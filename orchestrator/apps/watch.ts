@@ -1,53 +1,89 @@
 // Notices that an app's files change, and tells of it once they have been quiet for a moment.
 import { type FSWatcher, watch } from "node:fs";
-import { join } from "node:path";
-import { MANIFEST_FILE_NAMES, isInside } from "./app-folder.ts";
+import { basename, dirname } from "node:path";
+import { isInside } from "./folders.ts";
+import { MANIFEST_FILE_NAMES } from "./manifest-files.ts";
+import { VARIABLE_FILE_NAMES } from "./variables.ts";
 
 export interface FolderWatch {
-  /** Watches these folders of functions too; a manifest may name any folder of the app. */
+  /** Watches exactly these folders and all below them from now on; one that is not there is watched once it is. */
   include(folders: readonly string[]): void;
   close(): void;
 }
 
 const QUIET_MS = 25; // Editors write a file in several steps; measured, they lie within a few milliseconds.
+const TOP_FILES: ReadonlySet<string> = new Set([...MANIFEST_FILE_NAMES, ...VARIABLE_FILE_NAMES]);
 
 export function watchApp(appFolder: string, onChange: () => void, onTrouble: (error: Error) => void): FolderWatch {
-  const watchers = new Map<string, FSWatcher>();
-  const sources = join(appFolder, "src");
-  let timer: NodeJS.Timeout | null = null;
-  const changed = (): void => {
-    if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(onChange, QUIET_MS);
-  };
-  const add = (folder: string, recursive: boolean): void => {
+  return new AppWatch(appFolder, onChange, onTrouble);
+}
+
+class AppWatch implements FolderWatch {
+  readonly #appFolder: string;
+  readonly #onChange: () => void;
+  readonly #onTrouble: (error: Error) => void;
+  readonly #contents = new Map<string, FSWatcher>(); // Of the included folders.
+  readonly #parents = new Map<string, FSWatcher>(); // Tell when an included folder comes or goes.
+  #included: ReadonlySet<string> = new Set();
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(appFolder: string, onChange: () => void, onTrouble: (error: Error) => void) {
+    this.#appFolder = appFolder;
+    this.#onChange = onChange;
+    this.#onTrouble = onTrouble;
+    this.#watchParent(appFolder);
+  }
+
+  include(folders: readonly string[]): void {
+    // What lies in another one is watched with it.
+    this.#included = new Set(folders.filter((folder) => !folders.some((other) => other !== folder && isInside(other, folder))));
+    for (const folder of this.#contents.keys()) if (!this.#included.has(folder)) forget(this.#contents, folder);
+    const parents = new Set([this.#appFolder, ...[...this.#included].map((folder) => dirname(folder))]);
+    for (const folder of this.#parents.keys()) if (!parents.has(folder)) forget(this.#parents, folder);
+    for (const parent of parents) this.#watchParent(parent);
+    for (const folder of this.#included) this.#watchContent(folder);
+  }
+
+  close(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    for (const watchers of [this.#contents, this.#parents]) for (const folder of watchers.keys()) forget(watchers, folder);
+  }
+
+  #watchParent(parent: string): void {
+    this.#add(this.#parents, parent, { recursive: false }, (name) => {
+      const here = [...this.#included].filter((folder) => dirname(folder) === parent && (name === null || basename(folder) === name));
+      for (const folder of here) {
+        // It may be another folder than the one that was watched.
+        forget(this.#contents, folder);
+        this.#watchContent(folder);
+      }
+      if (here.length > 0 || name === null || (parent === this.#appFolder && TOP_FILES.has(name))) this.#changed();
+    });
+  }
+
+  #watchContent(folder: string): void {
+    this.#add(this.#contents, folder, { recursive: true }, () => this.#changed());
+  }
+
+  #add(watchers: Map<string, FSWatcher>, folder: string, options: { recursive: boolean }, onEvent: (name: string | null) => void): void {
     if (watchers.has(folder)) return;
     try {
-      const watcher = watch(folder, { recursive }, (_event, fileName) => {
-        const matters = recursive || fileName === null || fileName === "src" || MANIFEST_FILE_NAMES.includes(fileName);
-        if (fileName === "src" && !recursive) refresh();
-        if (matters) changed();
-      });
-      watcher.on("error", onTrouble);
+      const watcher = watch(folder, options, (_event, name) => onEvent(name));
+      watcher.on("error", this.#onTrouble);
       watchers.set(folder, watcher);
     } catch (cause) {
       // A folder that is not there is watched once it is; its parent tells.
-      if (!(cause instanceof Error && "code" in cause && cause.code === "ENOENT")) throw cause;
+      if (!(cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ENOTDIR"))) throw cause;
     }
-  };
-  const refresh = (): void => {
-    watchers.get(sources)?.close();
-    watchers.delete(sources);
-    add(sources, true);
-  };
-  add(appFolder, false);
-  add(sources, true);
-  return {
-    include(folders) {
-      for (const folder of folders) if (!isInside(sources, folder)) add(folder, true);
-    },
-    close() {
-      if (timer !== null) clearTimeout(timer);
-      for (const watcher of watchers.values()) watcher.close();
-    },
-  };
+  }
+
+  #changed(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onChange, QUIET_MS);
+  }
+}
+
+function forget(watchers: Map<string, FSWatcher>, folder: string): void {
+  watchers.get(folder)?.close();
+  watchers.delete(folder);
 }

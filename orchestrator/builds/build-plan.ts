@@ -1,4 +1,4 @@
-// From an app's source to the builds that it needs: files read, checked and hashed; every problem of every function at once.
+// From an app's source to everything that its release needs: files read, checked and hashed; every problem of every function at once.
 import { createHash } from "node:crypto";
 import { ERRORS, PlatformError } from "../../runtime-image/contract/errors.ts";
 import {
@@ -10,9 +10,17 @@ import {
 import type { AppSource, FunctionSource } from "../apps/app-source.ts";
 import type { BuildFile, BuildSource } from "../engines/engine.ts";
 import type { ReleaseFunction } from "../releases/release.ts";
-import type { PlannedSite } from "../sites/site.ts";
-import { collectFiles } from "./collect.ts";
-import { syntaxProblems } from "./syntax.ts";
+import { planSite } from "../sites/plan-site.ts";
+import { answersRoot } from "../sites/answers-root.ts";
+import { type PlannedSite, staticMap } from "../sites/site.ts";
+import { type AppCode, type FunctionParts, readParts } from "./function-parts.ts";
+import { LIBRARY_STUBS } from "./library-stubs.ts";
+import { type Install, findModules } from "./modules.ts";
+import { reachedFiles } from "./reached-files.ts";
+import { readSharedCode } from "./shared-code.ts";
+import { assertSize } from "./size.ts";
+import type { PackageMemory } from "./trace.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Everything that has to be made before a release of the app can go live. */
 export interface AppPlan {
@@ -20,6 +28,8 @@ export interface AppPlan {
   readonly site: PlannedSite | null;
   readonly proxyUrls: AppSource["proxyUrls"];
   readonly variables: AppSource["variables"];
+  /** False where functions use packages, and the plan was made without the tools to find those: it tells of mistakes, and no more. */
+  readonly isComplete: boolean;
 }
 
 export interface PlannedFunction {
@@ -27,56 +37,85 @@ export interface PlannedFunction {
   readonly source: BuildSource;
 }
 
-export async function planApp(app: AppSource): Promise<AppPlan> {
-  return { functions: await planBuilds(app), site: null, proxyUrls: app.proxyUrls, variables: app.variables };
+/** What it takes to find the packages that functions use. */
+export interface BuildTools {
+  readonly workspace: Workspace;
+  readonly memory: PackageMemory;
+  readonly install: Install;
 }
 
-export async function planBuilds(app: AppSource): Promise<PlannedFunction[]> {
-  const outcomes = await Promise.all(app.functions.map(async (source) => planFunction(source, app).catch(asPlatformError)));
-  const failures = outcomes.filter((outcome) => outcome instanceof PlatformError);
-  const [first] = failures;
-  if (first !== undefined) throw failures.length === 1 ? first : joined(failures, first);
-  return outcomes.filter((outcome): outcome is PlannedFunction => !(outcome instanceof PlatformError));
+export async function planApp(app: AppSource, tools: BuildTools | null = null): Promise<AppPlan> {
+  const site = await planSite(app.site, { answersRoot: answersRoot(app.functions) });
+  const { functions, isComplete } = await planBuilds({ app, shared: await readSharedCode(app), staticNames: staticMap(site) }, tools);
+  return { functions, site, proxyUrls: app.proxyUrls, variables: app.variables, isComplete };
 }
 
-async function planFunction(source: FunctionSource, app: AppSource): Promise<PlannedFunction> {
-  const files = await collectFiles(source, app.folder);
-  if (!files.some((file) => HANDLER_FILES.includes(file.path)))
-    throw new PlatformError("HANDLER_MISSING", {
-      detail: `${source.name} has none of ${HANDLER_FILES.join(", ")}.`,
-      remedy: `Write ${source.name}/index.js with: exports.handler = async (request) => ({ statusCode: 200, body: "hello" });`,
-    });
-  const problems = await syntaxProblems(source.name, files);
-  if (problems.length > 0)
-    throw new PlatformError("FUNCTION_INVALID", {
-      detail: `${source.name} has a syntax error.`,
-      problems,
-      remedy: "Mend the line that is named.",
-    });
-  const buildId = hashOf(source, files);
+async function planBuilds(
+  code: AppCode,
+  tools: BuildTools | null,
+): Promise<{ readonly functions: readonly PlannedFunction[]; readonly isComplete: boolean }> {
+  const { app } = code;
+  const parts = await everyOne(app.functions, async (source) => readParts(source, code));
+  const reaching = parts.filter((one) => one.mayReachOut);
+  const modules = await findModules(
+    app,
+    reaching.map((one) => one.source),
+    tools === null ? null : tools.install,
+  );
+  const reached = tools === null ? [] : await reachedFiles({ app, parts: reaching, modules, ...tools });
+  const outcomes = await everyOne(parts, async (one) => {
+    const position = reaching.indexOf(one);
+    return planFunction(one, position < 0 ? [] : (reached[position] ?? []), app);
+  });
+  return { functions: outcomes, isComplete: tools !== null || reaching.length === 0 };
+}
+
+function planFunction({ source, files }: FunctionParts, reached: readonly BuildFile[], app: AppSource): PlannedFunction {
+  const shipped = [...files, ...reached]
+    .map(({ path, bytes, isExecutable, ...rest }): BuildFile => ({ path, bytes, isExecutable, ...linkOf(rest) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  assertSize(
+    source.name,
+    shipped.map(({ path, bytes }) => ({ path, byteCount: bytes.length })),
+    app.settings.functionBytesMax,
+  );
+  const all = [...shipped, ...LIBRARY_STUBS];
+  const buildId = hashOf(source, all);
+  return { source: { buildId, functionName: source.name, files: all }, release: releaseOf(source, buildId, app) };
+}
+
+const linkOf = (file: object): Pick<BuildFile, "linksTo"> =>
+  "linksTo" in file && typeof file.linksTo === "string" ? { linksTo: file.linksTo } : {};
+
+function releaseOf(source: FunctionSource, buildId: string, app: AppSource): ReleaseFunction {
   return {
-    source: { buildId, functionName: source.name, files },
-    release: {
-      name: source.name,
-      method: source.method,
-      path: source.path,
-      generation: source.generation,
-      buildId,
-      concurrency: source.generation === "current" ? CONCURRENCY_CURRENT : CONCURRENCY_OLDER,
-      timeoutMs: source.settings.timeoutMs ?? HANDLER_TIMEOUT_MS,
-      memoryBytesMax: source.settings.memoryBytesMax ?? INSTANCE_MEMORY_BYTES_MAX,
-      rawJson: app.settings.rawJson,
-    },
+    name: source.name,
+    method: source.method,
+    path: source.path,
+    generation: source.generation,
+    buildId,
+    concurrency: source.settings.concurrency ?? (source.generation === "current" ? CONCURRENCY_CURRENT : CONCURRENCY_OLDER),
+    timeoutMs: source.settings.timeoutMs ?? HANDLER_TIMEOUT_MS,
+    memoryBytesMax: source.settings.memoryBytesMax ?? INSTANCE_MEMORY_BYTES_MAX,
+    rawJson: app.settings.rawJson,
   };
 }
-
-const HANDLER_FILES = ["index.mjs", "index.cjs", "index.js", "index.ts"];
 
 /** The name counts too: it shows in stacks and logs, so two functions with equal files are two builds. */
 function hashOf(source: FunctionSource, files: readonly BuildFile[]): string {
   const hash = createHash("sha256").update(source.name);
-  for (const file of files) hash.update(`\0${file.path}\0${file.isExecutable ? "x" : "-"}\0${file.bytes.length}\0`).update(file.bytes);
+  for (const { path, bytes, isExecutable, linksTo } of files)
+    hash.update(`\0${path}\0${linksTo ?? ""}\0${isExecutable ? "x" : "-"}\0${bytes.length}\0`).update(bytes);
   return hash.digest("hex").slice(0, 32);
+}
+
+/** Does it for every item, and throws one error for all that failed: no function's problems hide another's. */
+async function everyOne<Item, Output>(items: readonly Item[], work: (item: Item) => Promise<Output>): Promise<Output[]> {
+  const outcomes = await Promise.allSettled(items.map(work));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [asPlatformError(outcome.reason)] : []));
+  const [first] = failures;
+  if (first !== undefined) throw failures.length === 1 ? first : joined(failures, first);
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
 }
 
 function asPlatformError(cause: unknown): PlatformError {

@@ -1,6 +1,7 @@
 // orchestrator up [folder]: serves an app from a folder until it is told to stop.
 import type { Command } from "commander";
 import { readAppFolder } from "../apps/app-folder.ts";
+import { type AppRecord, readAppRecord, writeAppRecord } from "../apps/app-record.ts";
 import type { AppSource } from "../apps/app-source.ts";
 import { watchApp } from "../apps/watch.ts";
 import { type AppPlan, planApp } from "../builds/build-plan.ts";
@@ -8,6 +9,7 @@ import { DEFAULT_API_PORT, type UpFlags, type UpSettings, environmentSettings, u
 import { type Output, createOutput, outliveReaders } from "../log.ts";
 import { type Platform, startPlatform } from "../platform.ts";
 import type { DeployOutcome } from "../releases/deployer.ts";
+import { readyLines, readyValue } from "./ready-block.ts";
 
 export function addUp(program: Command): void {
   program
@@ -15,6 +17,7 @@ export function addUp(program: Command): void {
     .description("Serves an app: builds its functions, keeps them warm, answers on a staging and a production address.")
     .argument("[folder]", "the app's folder", ".")
     .option("--engine <kind>", "what runs functions: auto, docker or process", "auto")
+    .option("--generation <name>", "what functions speak: current, legacy or simple; kept for this app until it is given as: declared")
     .option("--staging-port <port>", "where staging answers", "3333")
     .option("--production-port <port>", "where production answers", "3334")
     .option("--api-port <port>", "where the management API answers", String(DEFAULT_API_PORT))
@@ -38,20 +41,33 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
   outliveReaders();
   const stop = stopSignal(() => output.step("stopping: what was begun is finished first"));
   // What is wrong with the app is said before anything is started.
-  const app = await readAppFolder(settings.appFolder);
+  const record = await recordOf(settings);
+  const app = await readAppFolder(settings.appFolder, record);
+  warnOf(app, output);
   const planned = await planApp(app);
   if (stop.isAsked()) return;
   const platform = await startPlatform(settings, app, output);
   try {
+    if (settings.generation !== null) await writeAppRecord(settings.home, record);
     // A stop that comes while things start is heard between two steps, and takes back what there is.
     if (!stop.isAsked()) await deploy(settings, { app, planned, platform, output });
-    const watching = settings.isWatching && !stop.isAsked() ? reloadOnChange(settings, platform, output, planned) : null;
+    const watching = settings.isWatching && !stop.isAsked() ? reloadOnChange({ settings, record, platform, output, app, planned }) : null;
     await stop.asked;
     watching?.close();
   } finally {
     await platform.stop();
   }
   output.facts("stopped", ["stopped; nothing is left running"], {});
+}
+
+/** What was said now, or what was said last. */
+async function recordOf({ generation, home }: UpSettings): Promise<AppRecord> {
+  if (generation === null) return readAppRecord(home);
+  return { generation: generation === "declared" ? null : generation };
+}
+
+function warnOf(app: AppSource, output: Output): void {
+  for (const warning of app.warnings) output.warn(warning);
 }
 
 interface Deploying {
@@ -65,7 +81,15 @@ async function deploy(settings: UpSettings, { app, planned, platform, output }: 
   const { outcome, seconds } = await timed(async () => platform.publish(planned));
   showOutcome(output, outcome, `staging runs ${countOf(planned.functions.length, "function")}, ready after ${seconds} s`);
   if (settings.isPromoting) showOutcome(output, await platform.promote(), "production runs the same builds");
-  showReady(settings, app, platform, output);
+  const site = planned.site === null ? null : Object.keys(planned.site.index.files).length;
+  const facts = {
+    settings,
+    app,
+    engineLine: platform.engineLine,
+    isPromoted: platform.isPromoted(),
+    sizedSite: site === null ? null : { fileCount: site, answersRoot: planned.site?.snapshot.answersRoot ?? false },
+  };
+  output.facts("ready", readyLines(facts), readyValue(facts));
 }
 
 interface StopSignal {
@@ -89,50 +113,27 @@ function stopSignal(onAsked: () => void): StopSignal {
   return { asked, isAsked: () => count > 0 };
 }
 
-function showReady(settings: UpSettings, app: AppSource, platform: Platform, output: Output): void {
-  const staging = `http://localhost:${settings.stagingPort}`;
-  const production = `http://localhost:${settings.productionPort}`;
-  const api = `http://localhost:${settings.apiPort}`;
-  const promoted = platform.isPromoted() ? "" : "   (answers 503 until you promote: orchestrator promote)";
-  const lines = [
-    "",
-    `  ${app.appName} is up`,
-    "",
-    `  staging         ${staging}`,
-    `  production      ${production}${promoted}`,
-    `  management API  ${api}`,
-    `  engine          ${platform.engineLine}`,
-    `  routes          ${app.functions.map((fn) => `${fn.method} ${fn.path}`).join(", ")}`,
-    "",
-    settings.isWatching ? "  Save a file to reload its function. Ctrl-C stops everything." : "  Ctrl-C stops everything.",
-    "",
-  ];
-  const routes = app.functions.map((fn) => ({ method: fn.method, path: fn.path, function: fn.name }));
-  output.facts("ready", lines, {
-    app: app.appName,
-    staging,
-    production,
-    api,
-    engine: platform.engineLine,
-    home: settings.home,
-    isPromoted: platform.isPromoted(),
-    routes,
-  });
-}
-
 function showOutcome(output: Output, outcome: DeployOutcome, text: string): void {
   output.step(text);
   for (const failure of outcome.failures)
     output.warn(`${outcome.environment}: ${failure.functionName} does not start and is tried again: ${failure.code}: ${failure.message}`);
 }
 
-function reloadOnChange(settings: UpSettings, platform: Platform, output: Output, first: AppPlan): { close(): void } {
-  let known = idsOf(first);
+interface Watching extends Deploying {
+  readonly settings: UpSettings;
+  readonly record: AppRecord;
+}
+
+function reloadOnChange({ settings, record, platform, output, app: first, planned: firstPlan }: Watching): { close(): void } {
+  let known = idsOf(firstPlan);
+  let warned = first.warnings;
   let isBusy = false;
   let isDirty = false;
   const reload = async (): Promise<void> => {
-    const app = await readAppFolder(settings.appFolder);
-    watch.include(app.functions.map((fn) => fn.folder));
+    const app = await readAppFolder(settings.appFolder, record);
+    watch.include(app.watchedFolders);
+    if (app.warnings.join("\n") !== warned.join("\n")) warnOf(app, output);
+    warned = app.warnings;
     const planned = await planApp(app);
     const ids = idsOf(planned);
     if (ids === known) return; // Saved without a change, or a file that no function ships.
@@ -159,7 +160,7 @@ function reloadOnChange(settings: UpSettings, platform: Platform, output: Output
     void turns(); // It catches every error itself.
   };
   const watch = watchApp(settings.appFolder, changed, (error) => output.warn(`files are no longer watched: ${error.message}`));
-  watch.include(first.functions.map((one) => `${settings.appFolder}/${one.release.name}`));
+  watch.include(first.watchedFolders);
   changed(); // What was saved after the first build was read, and before files were watched, is found now.
   return watch;
 }

@@ -8,6 +8,7 @@ export const LABELS = {
   environment: "orchestrator.environment",
   function: "orchestrator.function",
   build: "orchestrator.build",
+  config: "orchestrator.config",
   instance: "orchestrator.instance",
   created: "orchestrator.created", // Epoch ms; Docker's own lists know it to the second only.
 } as const;

@@ -1,8 +1,8 @@
 // Makes a function's image: its files as one layer on the runtime image, once per content.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { functionTar } from "../images/function-tar.ts";
+import { buildTar } from "../images/build-tar.ts";
 import type { DockerApi, HostOptions } from "../docker/api.ts";
-import { FUNCTION_FOLDER } from "./docker-container-options.ts";
+import { APP_FOLDER } from "./docker-container-options.ts";
 import { LABELS } from "../docker/labels.ts";
 import { labelsOf, shortHash, type Platform } from "./docker-labels.ts";
 import type { BuildSource } from "./engine.ts";
@@ -83,7 +83,7 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
     });
     try {
       await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () =>
-        docker.containers.readFiles(source, FUNCTION_FOLDER),
+        docker.containers.readFiles(source, APP_FOLDER),
       );
     } finally {
       await docker.containers.remove(source);
@@ -91,7 +91,7 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
   };
 
   return {
-    build: (source) => once(source.buildId, () => make(source, () => functionTar(FUNCTION_FOLDER, source.files))),
+    build: (source) => once(source.buildId, () => make(source, () => buildTar(APP_FOLDER, source.files))),
     async imageOf(buildId) {
       await once(buildId, () => carryOver(buildId));
       return referenceOf(buildId);

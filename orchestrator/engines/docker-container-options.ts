@@ -1,11 +1,12 @@
 // What a function's container may do and have: a pure answer, closed by default.
+import { posix } from "node:path";
 import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 import { STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
 import type { ContainerOptions, HostOptions } from "../docker/api.ts";
 import { instanceLabels, networkName, type Platform } from "./docker-labels.ts";
 import type { InstanceSpec } from "./engine.ts";
 
-export const FUNCTION_FOLDER = "/function";
+export const APP_FOLDER = "/app"; // Holds the slice of the app that a build is.
 export const INSTANCE_USER = "10001:10001"; // In no image's /etc/passwd but ours, so that it owns nothing on the host by accident.
 
 const OPEN_FILE_COUNT_MAX = 4_096; // Sockets and files of one instance; Node itself needs some 30.
@@ -62,7 +63,7 @@ function hostOptions(spec: InstanceSpec, { platform, hasIpv6 }: ContainerSurroun
 
 /** The platform's own variable comes last: no app variable can take its place. */
 function instanceEnvironment(spec: InstanceSpec): string[] {
-  const manifest: InstanceManifest = { ...spec.manifest, folder: FUNCTION_FOLDER, watchMemory: false };
+  const manifest: InstanceManifest = { ...spec.manifest, folder: posix.join(APP_FOLDER, spec.functionName), watchMemory: false };
   const variables = { ...spec.variables, [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) };
   return Object.entries(variables).map(([name, value]) => `${name}=${value}`);
 }

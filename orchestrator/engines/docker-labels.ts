@@ -31,6 +31,7 @@ export const instanceLabels = (platform: Platform, spec: InstanceSpec, createdEp
   [LABELS.environment]: spec.environment,
   [LABELS.function]: spec.functionName,
   [LABELS.build]: spec.buildId,
+  [LABELS.config]: spec.configId,
   [LABELS.instance]: spec.instanceId,
   [LABELS.created]: String(createdEpochMs),
 });
@@ -49,6 +50,7 @@ export function observedInstance(container: ListedContainer): ObservedInstance |
     appId: labels[LABELS.app] ?? "",
     functionName: labels[LABELS.function] ?? "",
     buildId: labels[LABELS.build] ?? "",
+    configId: labels[LABELS.config] ?? "",
     state: isRunning ? "running" : "exited",
     startedEpochMs: Number(labels[LABELS.created] ?? 0),
   };

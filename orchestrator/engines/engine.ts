@@ -37,14 +37,15 @@ export interface Engine {
 
 export interface BuildSource {
   readonly buildId: string; // Hex; the hash of everything below.
-  readonly functionName: string;
+  readonly functionName: string; // Also where the function's folder is among the files.
   readonly files: readonly BuildFile[];
 }
 
 export interface BuildFile {
-  readonly path: string; // Relative to the function's folder, with "/".
+  readonly path: string; // Relative to the app's root, with "/": "src/http/get-index/index.js", "node_modules/x/index.js".
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
+  readonly linksTo?: string; // A link, as package managers make them: where to, from its own folder. It has no bytes.
 }
 
 export interface InstanceSpec {
@@ -53,6 +54,7 @@ export interface InstanceSpec {
   readonly environment: Environment;
   readonly functionName: string;
   readonly buildId: string;
+  readonly configId: string; // Lower-case hex, told back by list(): what the instance was told besides its build. Shows no secret.
   /** Everything of the manifest but the folder, which the engine knows. */
   readonly manifest: Omit<InstanceManifest, "folder" | "watchMemory">;
   readonly variables: Readonly<Record<string, string>>; // What the function's code sees in process.env.
@@ -72,6 +74,7 @@ export interface ObservedInstance {
   readonly environment: Environment;
   readonly functionName: string;
   readonly buildId: string;
+  readonly configId: string; // Empty where it was started before there were any.
   readonly state: "running" | "exited";
   readonly startedEpochMs: number;
 }

@@ -1,4 +1,6 @@
 // The command line and the environment of one instance as a process. Pure: what isolates it can be read and tested here.
+import { join } from "node:path";
+
 import { INSTANCE_MANIFEST_VARIABLE } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceSpec } from "./engine.ts";
@@ -34,7 +36,7 @@ export function instanceArguments(spec: InstanceSpec, places: InstancePlaces): r
 export const temporaryFolderArgument = (temporaryFolder: string): string => `--allow-fs-write=${temporaryFolder}`;
 
 export function instanceEnvironment(spec: InstanceSpec, places: InstancePlaces): Readonly<Record<string, string>> {
-  const manifest: InstanceManifest = { ...spec.manifest, folder: places.buildFolder, watchMemory: true };
+  const manifest: InstanceManifest = { ...spec.manifest, folder: join(places.buildFolder, spec.functionName), watchMemory: true };
   return {
     ...spec.variables,
     [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest),

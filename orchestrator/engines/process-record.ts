@@ -11,6 +11,7 @@ export interface InstanceRecord {
   readonly environment: Environment;
   readonly functionName: string;
   readonly buildId: string;
+  readonly configId: string;
   readonly runtimeHash: string;
   readonly uid: number | null; // Null: the orchestrator's own.
 }
@@ -27,6 +28,7 @@ export const recordOf = (spec: InstanceSpec, runtimeHash: string, uid: number | 
   environment: spec.environment,
   functionName: spec.functionName,
   buildId: spec.buildId,
+  configId: spec.configId,
   runtimeHash,
   uid,
 });
@@ -35,12 +37,13 @@ export const recordOf = (spec: InstanceSpec, runtimeHash: string, uid: number | 
 export function knownInstance(state: DetachedState | null): KnownInstance | null {
   if (state === null || typeof state.extra !== "object" || state.extra === null) return null;
   const extra: Partial<Record<keyof InstanceRecord, unknown>> = state.extra;
-  const { instanceId, appId, functionName, buildId, runtimeHash, uid } = extra;
+  const { instanceId, appId, functionName, buildId, configId, runtimeHash, uid } = extra;
   const environment = ENVIRONMENTS.find((name) => name === extra.environment);
   if (typeof instanceId !== "string" || typeof appId !== "string" || environment === undefined) return null;
   if (typeof functionName !== "string" || typeof buildId !== "string" || typeof runtimeHash !== "string") return null;
   if (typeof uid !== "number" && uid !== null && uid !== undefined) return null;
-  const record = { instanceId, appId, environment, functionName, buildId, runtimeHash, uid: uid ?? null };
+  const known = { instanceId, appId, environment, functionName, buildId, runtimeHash, uid: uid ?? null };
+  const record = { ...known, configId: typeof configId === "string" ? configId : "" }; // Written since instances have variables.
   return { identity: state.identity, startedEpochMs: state.startedEpochMs, record };
 }
 
@@ -50,6 +53,7 @@ export const observed = ({ record, startedEpochMs }: KnownInstance, isRunning: b
   environment: record.environment,
   functionName: record.functionName,
   buildId: record.buildId,
+  configId: record.configId,
   state: isRunning ? "running" : "exited",
   startedEpochMs,
 });

@@ -133,7 +133,8 @@ async function launch(parts: GatewayParts, configHash: string): Promise<Identity
   return startDetached({
     command: process.execPath,
     // Without its debugger: on the engine "process" a function may run as the same user, and could switch it on by a signal.
-    args: ["--disable-sigusr1", "--disable-warning=ExperimentalWarning", parts.mainFile, files.config],
+    // http-proxy calls a deprecated function of Node's (DEP0060); its warning would be the one line of the log that is no JSON.
+    args: ["--disable-sigusr1", "--disable-warning=ExperimentalWarning", "--disable-warning=DEP0060", parts.mainFile, files.config],
     env: { NODE_ENV: "production", NODE_COMPILE_CACHE: COMPILE_CACHE, ...ALLOCATOR },
     cwd: parts.folder,
     logFile: files.log,

@@ -9,6 +9,9 @@ import {
   BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX,
   BROKER_PAYLOAD_BYTES_MAX,
   BROKER_STATE_BYTES_MAX,
+  BROKER_STORE_BYTES_MAX,
+  BROKER_STORE_CONSUMER_COUNT_MAX,
+  BROKER_STORE_STREAM_COUNT_MAX,
 } from "../../runtime-image/contract/limits.ts";
 import type { BrokerKeys } from "./keys.ts";
 import { createNkey, type Nkey } from "./nkey.ts";
@@ -110,13 +113,16 @@ const CLOSED_LIMITS: OperatorLimits = {
   consumer: 0,
 };
 
-/** One app in one environment: bounded, without streams, nothing shared with any other account. */
+/** One app in one environment: bounded, two buckets on disk, nothing shared with any other account. */
 const APP_ACCOUNT: Partial<Account> = {
   limits: {
     ...CLOSED_LIMITS,
     conn: BROKER_ACCOUNT_CONNECTION_COUNT_MAX,
     subs: BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX,
     payload: BROKER_PAYLOAD_BYTES_MAX,
+    disk_storage: BROKER_STORE_BYTES_MAX,
+    streams: BROKER_STORE_STREAM_COUNT_MAX,
+    consumer: BROKER_STORE_CONSUMER_COUNT_MAX,
   },
 };
 

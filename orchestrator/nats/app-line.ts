@@ -1,10 +1,13 @@
-// The control plane's line into the account of one app and environment: hears of instances' lives, and asks how they are.
+// The control plane's line into the account of one app and environment: makes its buckets, hears of instances' lives, asks how they are.
 import { randomBytes } from "node:crypto";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import { answerSubject, EVERY_EVENT, pingSubject, senderOf } from "../../runtime-image/contract/subjects.ts";
 import type { BrokerConnection, Received } from "./connection.ts";
+import { ensureStores } from "./stores.ts";
 
 export interface AppLine {
+  /** Makes the buckets of sessions and documents, or brings old ones up to date. */
+  ensureStores(): Promise<void>;
   onInstanceEvent(onEvent: (event: InstanceEvent) => void): Promise<() => void>;
   ping(instanceId: string, options: { readonly timeoutMs: number }): Promise<Pong | null>;
   close(): Promise<void>;
@@ -14,6 +17,7 @@ export function createAppLine(connection: BrokerConnection): AppLine {
   const receiverId = `control${randomBytes(6).toString("hex")}`;
   let pingCount = 0;
   return {
+    ensureStores: () => ensureStores(connection),
     onInstanceEvent: (onEvent) =>
       connection.subscribe(EVERY_EVENT, (message) => {
         const event = instanceEventIn(message);

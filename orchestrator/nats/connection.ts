@@ -9,7 +9,7 @@ import { ORCHESTRATOR_INBOX_PREFIX } from "./rights.ts";
 
 export interface BrokerConnection {
   readonly server: ServerFacts;
-  /** Hands every message to the callback; in effect at the broker when this resolves. The result ends it. */
+  /** Hands every message without headers to the callback; in effect at the broker when this resolves. The result ends it. */
   subscribe(subject: string, onMessage: (message: Received) => void): Promise<() => void>;
   /** Asks, and takes the first answer that `read` accepts. Null where nobody listens or nobody answers in time. */
   ask<Answer>(question: Question<Answer>): Promise<Answer | null>;
@@ -139,7 +139,8 @@ function guarded(onMessage: (message: Received) => void, onError: (cause: unknow
 async function subscribe(client: NatsConnection, subject: string, onMessage: (message: Received) => void): Promise<() => void> {
   const subscription = client.subscribe(subject, {
     callback: (error, message) => {
-      if (error === null) onMessage({ subject: message.subject, bytes: message.data });
+      // Nothing of ours carries headers. What the broker reads out of a bucket does, and it would send that anywhere.
+      if (error === null && message.headers === undefined) onMessage({ subject: message.subject, bytes: message.data });
     },
   });
   await withDeadline(client.flush(), BROKER_REQUEST_TIMEOUT_MS);

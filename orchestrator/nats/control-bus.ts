@@ -15,7 +15,7 @@ import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from ".
  * Subscriptions come back with it.
  */
 export interface ControlBus {
-  /** Makes the account of an app in an environment known to the broker. Before it, none of its credentials are any good. */
+  /** Makes the account of an app in an environment known to the broker, and its buckets. Before it, none of its credentials are any good. */
   ensureAppAccount(appId: string, environment: Environment): Promise<void>;
   /** Tells of instances until the returned function is called. What happens while the broker is away is not told later. */
   onInstanceEvent(appId: string, environment: Environment, onEvent: (event: InstanceEvent) => void): Promise<() => void>;
@@ -74,7 +74,10 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
     const control = await platform.bucket(CONTROL_BUCKET);
     const lines = createAppLines(options);
     return {
-      ensureAppAccount: async (appId, environment) => ensureAccount(system, await signer.appAccount(appId, environment)),
+      ensureAppAccount: async (appId, environment) => {
+        await ensureAccount(system, await signer.appAccount(appId, environment));
+        await lines.ensureStores(appId, environment);
+      },
       ...lines.calls,
 
       publishSnapshot: (environment, content) => gateways[environment].snapshots.publish(content),
@@ -127,8 +130,14 @@ async function openGateways(
 
 type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "leaveApp">;
 
+interface AppLines {
+  readonly calls: AppCalls;
+  ensureStores(appId: string, environment: Environment): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** One connection per app and environment, opened when it is first needed. */
-function createAppLines({ url, signer, onError }: ControlBusOptions): { readonly calls: AppCalls; close(): Promise<void> } {
+function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
   const lines = new Map<string, Promise<AppLine>>();
   const keyOf = (appId: string, environment: Environment): string => `${environment} ${appId}`;
   const lineTo = (appId: string, environment: Environment): Promise<AppLine> => {
@@ -160,6 +169,7 @@ function createAppLines({ url, signer, onError }: ControlBusOptions): { readonly
         await closeLine(line);
       },
     },
+    ensureStores: async (appId, environment) => (await lineTo(appId, environment)).ensureStores(),
     close: async () => {
       await Promise.all([...lines.values()].map(closeLine));
       lines.clear();

@@ -14,6 +14,10 @@ import {
   outboundOf,
   pingSubject,
   snapshotBucket,
+  STORE_BUCKETS,
+  storePrefix,
+  storeStream,
+  type StoreBucket,
 } from "../../runtime-image/contract/subjects.ts";
 
 export interface UserRights {
@@ -31,14 +35,31 @@ const ORCHESTRATOR_INBOX = `${ORCHESTRATOR_INBOX_PREFIX}.>`;
 
 const GATEWAY_LIMITS = { subscriptionCountMax: BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX, payloadBytesMax: BROKER_PAYLOAD_BYTES_MAX };
 
-/** Hears what is meant for it, speaks as itself. No inbox: answers go out on its own branch. */
+/**
+ * Hears what is meant for it, speaks as itself, and uses the two buckets. No inbox: answers go out on its own branch.
+ * The buckets are no wall between instances of one app and environment: they share what is in them, and since the broker checks
+ * no reply subjects, one of them can have the broker's answer to a question sent on another's branch. Such an answer carries no
+ * reply subject, and headers where it carries bytes of a value; whoever listens on a branch takes neither (gateways and the
+ * control plane refuse headers, instances answer only where a reply subject of theirs is named).
+ */
 export const instanceRights = (instanceId: string): UserRights => ({
-  publish: [outboundOf(instanceId)],
+  publish: [outboundOf(instanceId), ...STORE_BUCKETS.flatMap(storeRights)],
   subscribe: [inboundOf(instanceId)],
   answers: null,
   subscriptionCountMax: BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX,
   payloadBytesMax: BROKER_INSTANCE_PAYLOAD_BYTES_MAX,
 });
+
+/** Read a key, write it, list and count, delete the one message that holds a key. No consumers, nothing that changes a stream. */
+const storeRights = (bucket: StoreBucket): string[] => {
+  const stream = storeStream(bucket);
+  return [
+    `${storePrefix(bucket)}>`,
+    `$JS.API.DIRECT.GET.${stream}`,
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.STREAM.MSG.DELETE.${stream}`,
+  ];
+};
 
 /** A gateway in an app's account: speaks to every instance, hears every one. */
 export const gatewayRights = (): UserRights => ({
@@ -48,13 +69,16 @@ export const gatewayRights = (): UserRights => ({
   ...GATEWAY_LIMITS,
 });
 
-/** The control plane in an app's account: asks instances how they are, and never sends them a request. */
+/** The control plane in an app's account: asks instances how they are, never sends them a request, and makes their buckets. */
 export const controlRights = (): UserRights => ({
-  publish: [pingSubject("*")],
-  subscribe: [EVERY_OUTBOUND],
+  publish: [pingSubject("*"), ...STORE_BUCKETS.flatMap(bucketMakingRights)],
+  subscribe: [EVERY_OUTBOUND, ORCHESTRATOR_INBOX],
   answers: null,
   ...GATEWAY_LIMITS,
 });
+
+const bucketMakingRights = (bucket: StoreBucket): string[] =>
+  ["CREATE", "UPDATE"].map((action) => `$JS.API.STREAM.${action}.${storeStream(bucket)}`);
 
 /**
  * A gateway in its environment's account: watches the one bucket there, and says how it is when asked.

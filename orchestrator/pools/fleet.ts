@@ -25,8 +25,10 @@ import {
 export interface Fleet {
   /** Takes over what an earlier orchestrator left running. Call once, before the first want(). */
   adopt(): Promise<void>;
-  /** Which pools one app should have in one environment from now on. */
-  want(target: FleetTarget, pools: readonly PoolSpec[]): void;
+  /** Which pools one app should have in one environment from now on; instances of spared ones are left as they are. */
+  want(target: FleetTarget, pools: readonly PoolSpec[], sparedKeys?: readonly string[]): void;
+  /** The pools of which there are instances that are ready. */
+  readyPoolKeys(target: FleetTarget): readonly string[];
   readyInstanceIds(poolKey: string): readonly string[];
   failureOf(poolKey: string): PoolFailure | null;
   /** Resolves when every pool has its instances, or with the first failure of each that has none. */
@@ -82,6 +84,7 @@ class RunningFleet implements Fleet {
   readonly #failures = new Map<string, PoolFailure>();
   readonly #listeners: ((target: FleetTarget) => void)[] = [];
   readonly #heard = new Set<string>(); // Targets whose events are heard.
+  readonly #spared = new Map<string, readonly string[]>(); // Pool keys, by target.
   readonly #wanted = new Set<string>(); // Targets of which it is known what they should have: others are left as they are found.
   readonly #stops = new Map<string, Promise<void>>();
   readonly #over = new AbortController();
@@ -129,8 +132,9 @@ class RunningFleet implements Fleet {
     return null;
   }
 
-  want(target: FleetTarget, pools: readonly PoolSpec[]): void {
+  want(target: FleetTarget, pools: readonly PoolSpec[], sparedKeys: readonly string[] = []): void {
     this.#wanted.add(keyOf(target));
+    this.#spared.set(keyOf(target), sparedKeys);
     for (const [key, pool] of this.#pools) if (keyOf(pool) === keyOf(target)) this.#pools.delete(key);
     for (const pool of pools) this.#pools.set(pool.poolKey, pool);
     for (const key of this.#failures.keys()) if (!this.#pools.has(key)) this.#failures.delete(key);
@@ -142,6 +146,11 @@ class RunningFleet implements Fleet {
 
   readyInstanceIds(poolKey: string): readonly string[] {
     return [...this.#instances.values()].filter((one) => one.poolKey === poolKey && one.state === "ready").map((one) => one.instanceId);
+  }
+
+  readyPoolKeys(target: FleetTarget): readonly string[] {
+    const own = [...this.#instances.values()].filter((one) => one.state === "ready" && keyOf(one) === keyOf(target));
+    return [...new Set(own.map((one) => one.poolKey))];
   }
 
   failureOf(poolKey: string): PoolFailure | null {
@@ -184,6 +193,7 @@ class RunningFleet implements Fleet {
 
   async stopAll(options: { readonly graceMsMax: number }): Promise<void> {
     this.#pools.clear();
+    this.#spared.clear();
     for (const instance of this.#instances.values())
       if (instance.state !== "stopping") this.#stop(instance, Math.min(instance.graceMs, options.graceMsMax));
     await Promise.all(this.#stops.values());
@@ -202,7 +212,8 @@ class RunningFleet implements Fleet {
     const nowEpochMs = this.#parts.clock.nowEpochMs();
     const pools = [...this.#pools.values()];
     const instances = [...this.#instances.values()].filter((instance) => this.#wanted.has(keyOf(instance)));
-    const { actions, lookAgainEpochMs } = planPools({ pools, instances, failures: this.#failures, nowEpochMs });
+    const spared = new Set([...this.#spared.values()].flat());
+    const { actions, lookAgainEpochMs } = planPools({ pools, spared, instances, failures: this.#failures, nowEpochMs });
     for (const action of actions) {
       if (action.kind === "start") this.#start(action.pool);
       else this.#stopPlanned(action);
@@ -220,7 +231,7 @@ class RunningFleet implements Fleet {
 
   #start(pool: PoolSpec): void {
     const instanceId = randomBytes(8).toString("hex");
-    const { appId, appName, environment, fn } = pool;
+    const { appId, appName, environment, fn, configId, variables } = pool;
     const sinceEpochMs = this.#parts.clock.nowEpochMs();
     const instance: PoolInstance = {
       instanceId,
@@ -242,6 +253,7 @@ class RunningFleet implements Fleet {
         environment,
         functionName: fn.name,
         buildId: fn.buildId,
+        configId,
         manifest: {
           v: 1,
           instanceId,
@@ -257,7 +269,7 @@ class RunningFleet implements Fleet {
           sessionSecret: this.#parts.sessionSecret({ appId, environment }),
           broker,
         },
-        variables: {},
+        variables,
         limits: {
           memoryBytesMax,
           cpuCountMax: INSTANCE_CPU_COUNT_MAX,

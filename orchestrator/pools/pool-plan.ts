@@ -9,6 +9,8 @@ export interface PoolSpec {
   readonly appName: string;
   readonly environment: Environment;
   readonly fn: ReleaseFunction;
+  readonly configId: string;
+  readonly variables: Readonly<Record<string, string>>; // Secrets: they go to instances and nowhere else.
   readonly instanceCount: number;
 }
 
@@ -45,14 +47,25 @@ export const SETTLED_AFTER_MS = 5_000;
 /** One instance answers at once to most; production has a second one, so that a crash there costs no request its wait. */
 export const INSTANCE_COUNTS: Record<Environment, number> = { staging: 1, production: 2 };
 
-export const poolKeyOf = (pool: { appId: string; environment: Environment; functionName: string; buildId: string }): string =>
-  `${pool.environment}/${pool.appId}/${pool.functionName}/${pool.buildId}`;
+export const poolKeyOf = (pool: {
+  appId: string;
+  environment: Environment;
+  functionName: string;
+  buildId: string;
+  configId: string;
+}): string => `${pool.environment}/${pool.appId}/${pool.functionName}/${pool.buildId}/${pool.configId}`;
+
+/** Whether instances of both run the same build, told different things. */
+export const differInConfig = (a: string, b: string): boolean => a !== b && buildPart(a) === buildPart(b);
+
+const buildPart = (poolKey: string): string => poolKey.slice(0, poolKey.lastIndexOf("/"));
 
 /** A running request may take its function's whole time; the instance is given that, and a moment to leave. */
 export const graceOf = (fn: { timeoutMs: number }): number => Math.max(STOP_GRACE_MS, fn.timeoutMs + 1_000);
 
 export function planPools(input: {
   readonly pools: readonly PoolSpec[];
+  readonly spared?: ReadonlySet<string>; // Keys of pools whose instances are left as they are: neither stopped nor replaced.
   readonly instances: readonly PoolInstance[];
   readonly failures: ReadonlyMap<string, PoolFailure>;
   readonly nowEpochMs: number;
@@ -64,6 +77,7 @@ export function planPools(input: {
   for (const instance of instances) {
     if (instance.state !== "starting" && instance.state !== "ready") continue;
     const readyByEpochMs = instance.sinceEpochMs + INSTANCE_READY_TIMEOUT_MS;
+    if (input.spared?.has(instance.poolKey) === true && !wanted.has(instance.poolKey)) continue;
     if (!wanted.has(instance.poolKey)) actions.push(stop(instance, "unwanted"));
     else if (instance.state === "starting" && nowEpochMs >= readyByEpochMs)
       actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });

@@ -6,21 +6,27 @@ import { INSTANCE_READY_TIMEOUT_MS } from "../../runtime-image/contract/limits.t
 import type { AppSnapshot, Deployment, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
 import type { SnapshotContent } from "../nats/snapshots.ts";
 import type { Fleet } from "../pools/fleet.ts";
-import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, poolKeyOf } from "../pools/pool-plan.ts";
+import { configIdOf } from "../pools/pool-config.ts";
+import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, differInConfig, poolKeyOf } from "../pools/pool-plan.ts";
 import { createReleaseBook, type ControlState } from "./release-book.ts";
 import type { Release } from "./release.ts";
 
 export interface Deployer {
   /** Puts back what was live when the last orchestrator ended, and tells the gateways of every environment. */
   restore(): Promise<void>;
-  /** Makes a release live; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
-  deploy(environment: Environment, release: Release): Promise<DeployOutcome>;
+  /** Makes a release live, with these variables from now on; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
+  deploy(environment: Environment, release: Release, variables: VariableValues): Promise<DeployOutcome>;
+  /** Gives what is live other variables, and what is promoted later as well: instances are replaced without a new build. */
+  useVariables(environment: Environment, variables: VariableValues): Promise<void>;
   /** Makes production run the very release that is live on staging. */
   promote(): Promise<DeployOutcome>;
   live(environment: Environment): Release | null;
   /** From now on gateways are told nothing: what stops next is no news to them. */
   close(): Promise<void>;
 }
+
+/** Secrets: kept in memory only. */
+export type VariableValues = Readonly<Record<string, string>>;
 
 export interface DeployOutcome {
   readonly release: Release;
@@ -37,6 +43,8 @@ export interface FunctionFailure {
 
 export interface DeployerParts {
   readonly app: { readonly appId: string; readonly appName: string };
+  readonly variables: Readonly<Record<Environment, VariableValues>>;
+  readonly sessionSecret: (target: { readonly appId: string; readonly environment: Environment }) => string;
   readonly fleet: Fleet;
   readonly state: ControlState;
   readonly snapshots: SnapshotStore;
@@ -52,6 +60,11 @@ export interface SnapshotStore {
   applied(environment: Environment, appId: string, sequence: number): Promise<void>;
 }
 
+interface Live {
+  readonly release: Release;
+  readonly variables: VariableValues;
+}
+
 export function createDeployer(parts: DeployerParts): Deployer {
   return new AppDeployer(parts);
 }
@@ -59,7 +72,9 @@ export function createDeployer(parts: DeployerParts): Deployer {
 class AppDeployer implements Deployer {
   readonly #parts: DeployerParts;
   readonly #book;
-  readonly #live = new Map<Environment, Release>();
+  readonly #live = new Map<Environment, Live>();
+  readonly #variables: Record<Environment, VariableValues>;
+  readonly #spared = new Map<Environment, readonly string[]>(); // Pools of an earlier orchestrator, until those that replace them are ready.
   readonly #sequences = new Map<Environment, number>();
   readonly #access = new Map<Environment, BrokerAccess>();
   readonly #publishing = new Map<Environment, Promise<void>>();
@@ -69,6 +84,7 @@ class AppDeployer implements Deployer {
   constructor(parts: DeployerParts) {
     this.#parts = parts;
     this.#book = createReleaseBook(parts.state, parts.app.appId);
+    this.#variables = { ...parts.variables };
     parts.fleet.onChange((target) => {
       if (this.#isClosed || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
       this.#publish(target.environment).catch((cause: unknown) =>
@@ -85,14 +101,22 @@ class AppDeployer implements Deployer {
       const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
       this.#access.set(environment, known?.url === access.url ? known : access);
       const release = await this.#book.deployed(environment);
-      if (release !== null) this.#live.set(environment, release);
-      this.#parts.fleet.want({ appId, environment }, release === null ? [] : this.#pools(environment, release));
+      const live = release === null ? null : { release, variables: this.#variables[environment] };
+      if (live !== null) this.#live.set(environment, live);
+      const pools = live === null ? [] : this.#pools(environment, live);
+      // The variables changed while no orchestrator was there: what runs with the old ones serves until the new ones do.
+      const running = this.#parts.fleet.readyPoolKeys({ appId, environment });
+      this.#spared.set(
+        environment,
+        running.filter((key) => pools.some((pool) => differInConfig(pool.poolKey, key))),
+      );
+      this.#parts.fleet.want({ appId, environment }, pools, this.#spared.get(environment));
       await this.#publish(environment);
     }
   }
 
   live(environment: Environment): Release | null {
-    return this.#live.get(environment) ?? null;
+    return this.#live.get(environment)?.release ?? null;
   }
 
   async close(): Promise<void> {
@@ -101,8 +125,21 @@ class AppDeployer implements Deployer {
   }
 
   /** One deploy at a time: each begins with what the one before it left live. */
-  async deploy(environment: Environment, release: Release): Promise<DeployOutcome> {
-    const turn = this.#deploying.then(async () => this.#deployNow(environment, release));
+  async deploy(environment: Environment, release: Release, variables: VariableValues): Promise<DeployOutcome> {
+    return this.#inTurn(async () => this.#deployNow(environment, { release, variables }));
+  }
+
+  async useVariables(environment: Environment, variables: VariableValues): Promise<void> {
+    this.#variables[environment] = variables;
+    await this.#inTurn(async () => {
+      const live = this.#live.get(environment);
+      if (live === undefined || this.#isRunning(environment, { ...live, variables })) return;
+      await this.#roll(environment, { ...live, variables });
+    });
+  }
+
+  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const turn = this.#deploying.then(work);
     this.#deploying = turn.catch(() => undefined); // Its caller hears of it; the next in line need not.
     return turn;
   }
@@ -113,33 +150,58 @@ class AppDeployer implements Deployer {
       throw new PlatformError("NOTHING_TO_PROMOTE", {
         remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>.",
       });
-    return this.deploy("production", release);
+    return this.deploy("production", release, this.#variables.production);
   }
 
-  async #deployNow(environment: Environment, release: Release): Promise<DeployOutcome> {
+  async #deployNow(environment: Environment, next: Live): Promise<DeployOutcome> {
+    this.#variables[environment] = next.variables;
+    const { release } = next;
+    const isUnchanged = this.#live.get(environment)?.release.releaseId === release.releaseId && this.#isRunning(environment, next);
+    const found = await this.#roll(environment, next, async () => {
+      await this.#book.keep(release);
+      await this.#book.point(environment, release);
+    });
+    return { release, environment, isUnchanged, failures: found };
+  }
+
+  /** Whether this is what is live, with the very things that its instances were told. */
+  #isRunning(environment: Environment, next: Live): boolean {
+    const live = this.#live.get(environment);
+    if (live === undefined || (this.#spared.get(environment) ?? []).length > 0) return false;
+    const keys = new Set(this.#pools(environment, live).map((pool) => pool.poolKey));
+    return this.#pools(environment, next).every((pool) => keys.has(pool.poolKey));
+  }
+
+  /** Boots what is new, makes it live once it is ready, then lets go what it replaces. Tells which functions do not start. */
+  async #roll(environment: Environment, next: Live, record?: () => Promise<void>): Promise<FunctionFailure[]> {
     const target = { appId: this.#parts.app.appId, environment };
     const before = this.#live.get(environment);
-    const pools = this.#pools(environment, release);
-    const isUnchanged = before?.releaseId === release.releaseId;
+    const pools = this.#pools(environment, next);
     const beforePools = before === undefined ? [] : this.#pools(environment, before);
-    const kept = beforePools.filter((pool) => !pools.some((next) => next.poolKey === pool.poolKey));
-    this.#parts.fleet.want(target, [...pools, ...kept]);
+    const kept = beforePools.filter((pool) => !pools.some((one) => one.poolKey === pool.poolKey));
+    this.#parts.fleet.want(target, [...pools, ...kept], this.#spared.get(environment));
     const failed = await this.#settled(pools);
-    const isFirst = before === undefined || isUnchanged;
+    const isFirst = before === undefined || (before.release.releaseId === next.release.releaseId && kept.length === 0);
     // What failed in what was live already is no reason to keep other functions from being deployed.
     const changed = isFirst ? pools : pools.filter((pool) => !beforePools.some((live) => live.poolKey === pool.poolKey));
     const found = failures(changed, failed);
     if (isFirst ? found.some((failure) => failure.code === "HANDLER_MISSING") : found.length > 0) {
-      this.#parts.fleet.want(target, beforePools);
+      this.#parts.fleet.want(target, beforePools, this.#spared.get(environment));
       throw deployFailed(environment, found);
     }
-    await this.#book.keep(release);
-    await this.#book.point(environment, release);
-    this.#live.set(environment, release);
+    await record?.();
+    this.#live.set(environment, next);
     await this.#publish(environment);
     await this.#parts.snapshots.applied(environment, target.appId, this.#sequences.get(environment) ?? 0);
-    this.#parts.fleet.want(target, pools);
-    return { release, environment, isUnchanged, failures: failures(pools, failed) };
+    this.#spared.set(environment, this.#stillNeeded(environment, pools));
+    this.#parts.fleet.want(target, pools, this.#spared.get(environment));
+    return failures(pools, failed);
+  }
+
+  /** Spared pools whose successor does not start. */
+  #stillNeeded(environment: Environment, pools: readonly PoolSpec[]): string[] {
+    const failing = pools.filter((pool) => this.#parts.fleet.readyInstanceIds(pool.poolKey).length === 0);
+    return (this.#spared.get(environment) ?? []).filter((key) => failing.some((pool) => differInConfig(pool.poolKey, key)));
   }
 
   async #settled(pools: readonly PoolSpec[]): Promise<ReadonlyMap<string, PoolFailure>> {
@@ -155,16 +217,22 @@ class AppDeployer implements Deployer {
     }
   }
 
-  #pools(environment: Environment, release: Release): PoolSpec[] {
+  #pools(environment: Environment, { release, variables }: Live): PoolSpec[] {
     const { appId, appName } = this.#parts.app;
-    return release.functions.map((fn) => ({
-      poolKey: poolKeyOf({ appId, environment, functionName: fn.name, buildId: fn.buildId }),
-      appId,
-      appName,
-      environment,
-      fn,
-      instanceCount: INSTANCE_COUNTS[environment],
-    }));
+    const secret = this.#parts.sessionSecret({ appId, environment });
+    return release.functions.map((fn) => {
+      const configId = configIdOf({ appName, fn, variables }, secret);
+      return {
+        poolKey: poolKeyOf({ appId, environment, functionName: fn.name, buildId: fn.buildId, configId }),
+        appId,
+        appName,
+        environment,
+        fn,
+        configId,
+        variables,
+        instanceCount: INSTANCE_COUNTS[environment],
+      };
+    });
   }
 
   /** Writes of one environment follow each other, and each says what is true when its turn comes. */
@@ -186,12 +254,13 @@ class AppDeployer implements Deployer {
   }
 
   #deployment(environment: Environment): Deployment {
-    const release = this.#live.get(environment);
+    const live = this.#live.get(environment);
     const broker = this.#access.get(environment);
-    if (release === undefined || broker === undefined) return { kind: "none" };
-    const functions = this.#pools(environment, release).map((pool): FunctionSnapshot => {
+    if (live === undefined || broker === undefined) return { kind: "none" };
+    const { release } = live;
+    const functions = this.#pools(environment, live).map((pool): FunctionSnapshot => {
       const { name, method, path, generation, concurrency, timeoutMs } = pool.fn;
-      const instanceIds = this.#parts.fleet.readyInstanceIds(pool.poolKey);
+      const instanceIds = this.#servingIds(environment, pool.poolKey);
       const failure = instanceIds.length === 0 ? this.#parts.fleet.failureOf(pool.poolKey) : null;
       // After a first failure another instance is on its way already: requests wait for it rather than hear of it.
       const shown = failure === null || failure.count < 2 ? {} : { failure: { code: failure.code, message: failure.message } };
@@ -201,10 +270,18 @@ class AppDeployer implements Deployer {
     const proxyUrl = release.proxyUrls[environment];
     return { kind: "live", releaseId: release.releaseId, broker, functions, ...site, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
   }
+
+  #servingIds(environment: Environment, poolKey: string): readonly string[] {
+    const ready = this.#parts.fleet.readyInstanceIds(poolKey);
+    if (ready.length > 0) return ready;
+    const spared = (this.#spared.get(environment) ?? []).filter((key) => differInConfig(key, poolKey));
+    return spared.flatMap((key) => this.#parts.fleet.readyInstanceIds(key));
+  }
 }
 
 function failures(pools: readonly PoolSpec[], failed: ReadonlyMap<string, PoolFailure>): FunctionFailure[] {
-  return pools.flatMap((pool) => {
+  const distinct = new Map(pools.map((pool) => [pool.poolKey, pool])); // Several routes may share a pool.
+  return [...distinct.values()].flatMap((pool) => {
     const failure = failed.get(pool.poolKey);
     return failure === undefined ? [] : [{ functionName: pool.fn.name, code: failure.code, message: failure.message }];
   });

@@ -1,9 +1,10 @@
 // From an app's folder to a live release: builds what has changed, records the release, deploys it.
-import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { type Environment, ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { AppPlan } from "../builds/build-plan.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
+import { collectSites, writeSite } from "../sites/write-site.ts";
 import type { Deployer, DeployOutcome } from "./deployer.ts";
 import { createRelease } from "./release.ts";
 
@@ -21,6 +22,7 @@ export async function publishFolder(
     readonly deployer: Deployer;
     readonly clock: Clock;
     readonly environment: Environment;
+    readonly sitesFolder: string;
   },
 ): Promise<Publication> {
   const builtNames: string[] = [];
@@ -32,12 +34,17 @@ export async function publishFolder(
     }
   };
   await Promise.all(Array.from({ length: BUILDS_AT_ONCE }, work));
+  if (planned.site !== null) await writeSite(parts.sitesFolder, planned.site, parts.clock.nowEpochMs());
   const release = createRelease(
     parts.appId,
     { functions: planned.functions.map((one) => one.release), site: planned.site?.snapshot ?? null, proxyUrls: planned.proxyUrls },
     parts.clock.nowEpochMs(),
   );
-  return { ...(await parts.deployer.deploy(parts.environment, release)), builtNames };
+  const outcome = await parts.deployer.deploy(parts.environment, release, planned.variables[parts.environment]);
+  const liveSiteIds = ENVIRONMENTS.flatMap((environment) => parts.deployer.live(environment)?.site?.siteId ?? []);
+  // What cannot be removed now is tried again with the next deploy; this one is live.
+  await collectSites(parts.sitesFolder, { liveSiteIds, nowEpochMs: parts.clock.nowEpochMs() }).catch(() => undefined);
+  return { ...outcome, builtNames };
 }
 
 const asBuildFailure =

@@ -23,8 +23,12 @@ export const ERRORS = {
   METHOD_NOT_SUPPORTED: kind(501, "caller", false, "This method is not supported."),
   APP_NOT_FOUND: kind(404, "caller", false, "No app answers for this host."),
   ROUTE_NOT_FOUND: kind(404, "caller", false, "Nothing answers on this path."),
+  METHOD_NOT_ALLOWED: kind(405, "caller", false, "A static file answers GET and HEAD only."),
+  PRECONDITION_FAILED: kind(412, "caller", false, "The file is not the version that the request asks for."),
+  RANGE_NOT_SATISFIABLE: kind(416, "caller", false, "The file has no such bytes."),
 
-  // What a function did.
+  // What a function did, or could not read.
+  BODY_MALFORMED: kind(400, "caller", false, "The request body is not what its content type says."),
   HANDLER_THREW: kind(500, "app", false, "The function threw an error."),
   HANDLER_ANSWER_INVALID: kind(502, "app", false, "The function's answer has a wrong shape."),
   ANSWER_TOO_LARGE: kind(502, "app", false, "The function's answer is larger than 6 MB."),
@@ -37,7 +41,14 @@ export const ERRORS = {
   NOTHING_DEPLOYED: kind(503, "owner", true, "Nothing is deployed to this environment yet."),
   GATEWAY_STARTING: kind(503, "platform", true, "This gateway has not learnt what it serves yet."),
   BROKER_UNAVAILABLE: kind(503, "platform", true, "The broker between gateway and functions cannot be reached."),
+  STORE_UNAVAILABLE: kind(503, "platform", true, "The store of sessions and documents does not answer."),
+  STORE_FULL: kind(507, "owner", false, "The store of this app and environment is full."),
   INTERNAL: kind(500, "platform", false, "Something went wrong inside the platform."),
+
+  // What an upstream that an app names with @proxy did.
+  PROXY_FAILED: kind(502, "owner", true, "The upstream of this app could not be reached, or broke off."),
+  PROXY_TIMED_OUT: kind(504, "owner", true, "The upstream of this app did not answer in time."),
+  PROXY_LOOPED: kind(508, "owner", false, "The upstream of this app leads back to this platform."),
 
   // The management API.
   API_TOKEN_REFUSED: kind(401, "caller", false, "The management API needs the token of this platform."),
@@ -49,6 +60,8 @@ export const ERRORS = {
   // An app that cannot be built or started.
   APP_FOLDER_INVALID: kind(422, "owner", false, "The folder holds no app."),
   MANIFEST_INVALID: kind(422, "owner", false, "The app's manifest is wrong."),
+  VARIABLES_INVALID: kind(422, "owner", false, "The app's environment variables are wrong."),
+  SITE_INVALID: kind(422, "owner", false, "The app's static files cannot be served."),
   FUNCTION_INVALID: kind(422, "owner", false, "A function cannot be built."),
   FUNCTION_TOO_LARGE: kind(422, "owner", false, "A function's folder is larger than 5 MB."),
   HANDLER_MISSING: kind(422, "owner", false, "A function has no handler."),

@@ -5,8 +5,21 @@ export const REQUEST_BODY_BYTES_MAX = 6_000_000; // The contract's response limi
 export const ANSWER_BODY_BYTES_MAX = 6_000_000; // The contract: a response body is at most 6 MB.
 export const HEADER_BYTES_MAX = 16_384; // Names and values together; what most proxies in front of us allow.
 export const TARGET_BYTES_MAX = 8_192; // The request target: path and query as sent.
+export const FORM_FIELD_COUNT_MAX = 50_000; // A form of 6 MB could hold millions of fields, and each of them costs a hundred bytes.
 export const FUNCTION_FOLDER_BYTES_MAX = 5_000_000; // The contract: one function's folder, uncompressed.
 export const FUNCTION_FILE_COUNT_MAX = 5_000; // A folder of 5 MB with more files than this is a mistake.
+export const VARIABLE_VALUE_BYTES_MAX = 4_096; // One environment variable of an app; the originals took 255.
+export const VARIABLE_COUNT_MAX = 256; // Per environment: a process starts with 2 MB of them at most.
+
+/** Static files of one app. */
+export const SITE_FILE_COUNT_MAX = 10_000; // Gateways hold the list of them in memory; one of this length is read in some 20 ms.
+export const SITE_BYTES_MAX = 250_000_000; // They are held in memory while a deploy is made.
+export const SITE_FOLDER_DEPTH_MAX = 64; // Deeper is a loop or a mistake.
+export const SITE_COMPRESS_BYTES_MIN = 1_024; // What fits into one packet anyway gains nothing.
+export const SITE_COMPRESS_BYTES_MAX = 32_000_000; // Larger files would hold up a deploy for seconds each.
+export const ERROR_PAGE_BYTES_MAX = 1_000_000; // 404.html and 500.html are held in memory by gateways.
+export const SITE_COUNT_KEPT = 100; // Of earlier releases, besides those that are live.
+export const SITE_GRACE_MS = 3_600_000; // What was written less than this ago may belong to a deploy that is still on its way.
 
 /** The broker. */
 export const BROKER_PAYLOAD_BYTES_MAX = 8_000_000; // Room for 6 MB and headers; servers warn above 8 MB.
@@ -19,7 +32,13 @@ export const BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX = 16; // Per connection; an 
 export const BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX = 1_024; // Per connection of a gateway or of the control plane.
 export const BROKER_INSTANCE_PAYLOAD_BYTES_MAX = 1_000_000; // What an instance sends at once: 128 KB of body and any headers.
 export const BROKER_STATE_BYTES_MAX = 1_000_000_000; // Snapshots or control state of one account on disk.
-export const BROKER_DISK_BYTES_MAX = 20_000_000_000; // All accounts together.
+export const BROKER_STORE_BYTES_MAX = 1_000_000_000; // Sessions and documents of one app and environment on disk, together.
+export const BROKER_STORE_STREAM_COUNT_MAX = 2; // The two buckets, and no room for a stream that someone else would like to make.
+export const BROKER_STORE_CONSUMER_COUNT_MAX = 16; // For the control plane's own reading; instances have no use for any.
+export const BROKER_STORE_ENSURE_TIMEOUT_MS = 10_000; // A broker that was just told of an account gives it JetStream a moment later.
+// All accounts together. The broker counts what each account may use as if it used it, and refuses an account beyond the sum: this
+// is room for 10,000 apps and environments, not for a disk.
+export const BROKER_DISK_BYTES_MAX = 10_000_000_000_000;
 export const BROKER_MEMORY_STORE_BYTES_MAX = 256_000_000; // Streams kept in memory; ours are on disk.
 export const BROKER_LOG_BYTES_MAX = 10_000_000; // A log file is rotated at this size,
 export const BROKER_LOG_FILE_COUNT_MAX = 5; // and only so many are kept.
@@ -61,6 +80,17 @@ export const REQUEST_TIMEOUT_MS = 30_000; // The whole request, body included, m
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000; // Longer than the 60 s that common proxies in front keep theirs.
 export const CONNECTION_COUNT_MAX = 10_000;
 
+/** Upstreams that apps name with @proxy. */
+export const PROXY_SOCKET_COUNT_MAX = 256; // To one upstream at once; further requests wait for one of them.
+export const PROXY_FREE_SOCKET_COUNT_MAX = 32;
+export const PROXY_FREE_SOCKET_TIMEOUT_MS = 4_000; // Shorter than the 5 s after which common servers close theirs.
+export const PROXY_ANSWER_TIMEOUT_MS = 60_000; // Until the status is there; what most proxies allow.
+export const PROXY_STALL_TIMEOUT_MS = 60_000; // An answer of which no byte moved for this long is cut off.
+export const PROXY_HOP_COUNT_MAX = 4; // How often one request may pass through gateways of this platform.
+export const PROXY_TUNNEL_COUNT_MAX = 2_000; // WebSockets of one gateway; each costs two sockets.
+export const PROXY_TUNNEL_IDLE_TIMEOUT_MS = 600_000; // Long, because not every client pings; TCP notices peers that vanished.
+export const PROXY_TUNNEL_QUIET_MS = 1_000; // While a gateway stops, a WebSocket that is silent for this long is not waited for.
+
 /** Starting and stopping. */
 export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading the handler included.
 export const GATEWAY_READY_TIMEOUT_MS = 10_000;
@@ -74,3 +104,24 @@ export const INSTANCE_CPU_COUNT_MAX = 1;
 export const INSTANCE_PID_COUNT_MAX = 128;
 export const INSTANCE_TMP_BYTES_MAX = 64_000_000;
 export const LOG_LINE_BYTES_MAX = 65_536; // A longer line is cut, and says so.
+
+/** Sessions and documents, as functions see them. */
+export const STORE_VALUE_BYTES_MAX = 500_000; // A session of 400 KB and what surrounds it; an instance can send 1 MB at once.
+export const STORE_REQUEST_TIMEOUT_MS = 5_000; // One answer of the store; a slow disk takes a tenth of that.
+export const STORE_WAIT_TIMEOUT_MS = 8_000; // How long one operation tries again while the broker is away; less than the default 10 s of a handler.
+export const STORE_REQUEST_COUNT_MAX = 4_096; // Questions of one instance on their way at once.
+export const STORE_LIST_LEAF_COUNT_MAX = 1_024; // Keys that one answer of a listing may hold; more, and the range is divided.
+export const DOCUMENT_BYTES_MAX = 200_000; // As JSON. What the original allows.
+export const DOCUMENT_NAME_LENGTH_MAX = 50; // Code points of a table or a key.
+export const DOCUMENT_BATCH_COUNT_MAX = 25; // Documents in one set or destroy.
+export const DOCUMENT_READ_BATCH_COUNT_MAX = 100; // Documents in one get by keys.
+export const DOCUMENT_PAGE_COUNT = 10; // Default of a page,
+export const DOCUMENT_PAGE_COUNT_MAX = 10_000; // and the most that one may ask for: a bound on what an instance holds at once.
+export const DOCUMENT_READS_IN_FLIGHT_MAX = 32; // Documents of one page that are fetched at the same time: 6 MB at their largest.
+export const COUNTER_TRY_COUNT_MAX = 200; // Writers that may come first on one counter before it is said to be too busy.
+
+/** Sessions and csrf tokens of the runtime library. */
+export const SESSION_BYTES_MAX = 400_000; // As JSON. What the original promises.
+export const SESSION_IDLE_MS = 604_800_000; // A week without a visit ends a session.
+export const SESSION_RENEW_INTERVAL_MS = 86_400_000; // Reading moves its end, with one write a day at most.
+export const CSRF_LIFETIME_MS = 86_400_000; // A form may stay open over a working day; the token is bound to the session besides.

@@ -22,6 +22,14 @@ export const answersTo = (receiverId: string): string => `o.*.${receiverId}.*`;
 export const EVERY_INBOUND = "i.>";
 export const EVERY_OUTBOUND = "o.>";
 
+/** Sessions and documents: two buckets in the same account, one stream each. */
+export const STORE_BUCKETS = ["sessions", "data"] as const;
+export type StoreBucket = (typeof STORE_BUCKETS)[number];
+export const storeStream = (bucket: StoreBucket): string => `KV_${bucket}`;
+export const storePrefix = (bucket: StoreBucket): string => `$KV.${bucket}.`;
+/** Where an instance hears the store's answers. The last token is a secret of its connection: nobody else can send there. */
+export const storeAnswersTo = (instanceId: string, secret: string): string => `i.${instanceId}.s.${secret}.`;
+
 /** In the account of an environment's gateways. */
 export const gatewayStatusSubject = (environment: string): string => `gateway.${environment}.status`;
 export const snapshotBucket = (environment: string): string => `snapshot_${environment}`;

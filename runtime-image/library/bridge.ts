@@ -4,7 +4,7 @@ export interface Bridge {
   readonly environment: string; // "staging" or "production".
   readonly appName: string;
   readonly secret: string; // Hex; sessions and csrf tokens are signed with keys derived from it.
-  /** The request that the running code belongs to; null where there is none. */
+  /** The request that the running code belongs to, the same object as long as it lasts; null where there is none. */
   currentRequest(): BridgeRequest | null;
   readonly store: Store;
 }
@@ -14,6 +14,7 @@ export interface BridgeRequest {
   readonly method: string; // As sent.
   readonly path: string; // As sent.
   readonly scheme: "http" | "https";
+  readonly headers: readonly string[]; // Names and values in turn, as sent: the session's cookie is among them.
 }
 
 export type BucketName = "sessions" | "data";
@@ -45,8 +46,17 @@ export interface KeyRange {
   readonly limit: number;
 }
 
+const CONFLICT = Symbol.for("orchestrator.library.revision-conflict");
+
 /** Another write came first: read again and decide anew. */
-export class RevisionConflict extends Error {}
+export class RevisionConflict extends Error {
+  readonly [CONFLICT] = true;
+
+  /** The runtime throws it and the library catches it: two bundles, each with a class of its own. */
+  static override [Symbol.hasInstance](thrown: unknown): boolean {
+    return thrown instanceof Error && CONFLICT in thrown;
+  }
+}
 
 const BRIDGE = Symbol.for("orchestrator.library.bridge");
 const LOADER = Symbol.for("orchestrator.library");
@@ -55,14 +65,14 @@ type Holder = Record<symbol, unknown>;
 
 /** The runtime's side: lays the bridge, and says how the library is loaded when user code first asks for it. */
 export function layBridge(bridge: Bridge, load: () => unknown): void {
-  const holder: Holder = globalThis as unknown as Holder; // The one place that both bundles can see.
+  const holder: Holder = globalThis; // The one place that both bundles can see.
   holder[BRIDGE] = bridge;
   holder[LOADER] = load;
 }
 
 /** The library's side. */
 export function bridge(): Bridge {
-  const holder: Holder = globalThis as unknown as Holder;
+  const holder: Holder = globalThis;
   const laid = holder[BRIDGE];
   if (laid === undefined) throw new Error("the library works inside an instance of the platform only");
   return laid as Bridge; // layBridge() put it there.

@@ -17,12 +17,19 @@ export function takeManifest(variables: Variables = process.env): InstanceManife
   return fields as unknown as InstanceManifest;
 }
 
-/** The variables that handlers of this platform have always found, besides their own. */
+/**
+ * The variables that handlers of this platform have always found, besides their own. ARC_HTTP is for copies of the helper
+ * library that an app bundled into its handler: without it they answer as for REST gateways of 2019. What else the originals
+ * set is left out, because it would say something untrue: ARC_STATIC_* and BEGIN_STATIC_* name buckets, ARC_CLOUDFORMATION and
+ * ARC_ROLE an account at AWS, ARC_SANDBOX ports that nobody listens on, and ARC_SESSION_TABLE_NAME=jwe would have sessions signed
+ * with a secret that everyone knows. The platform's own library reads none of them.
+ */
 export function setFunctionVariables(manifest: InstanceManifest, variables: Variables = process.env): void {
   variables["TZ"] = "UTC";
   variables["NODE_ENV"] = manifest.environment;
   variables["ARC_ENV"] = manifest.environment;
   variables["ARC_APP_NAME"] = manifest.appName;
+  variables["ARC_HTTP"] = "aws_proxy";
   variables["AWS_LAMBDA_FUNCTION_NAME"] = manifest.functionName;
   variables["LAMBDA_TASK_ROOT"] = manifest.folder;
 }

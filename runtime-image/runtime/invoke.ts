@@ -3,6 +3,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { decodeEnvelope, encodeEnvelope, ENVELOPE_VERSION, type AnswerHeader, type RequestHeader } from "../contract/envelope.ts";
 import { PlatformError, type ErrorCode } from "../contract/errors.ts";
 import { ANSWER_INLINE_BYTES_MAX } from "../contract/limits.ts";
+import type { BridgeRequest } from "../library/bridge.ts";
+import { isCallerFault } from "../library/caller-fault.ts";
 import { InvocationContext, type FunctionFacts } from "./context.ts";
 import { describeError } from "./describe-error.ts";
 import type { Answer, PayloadAdapter } from "./generations/generation.ts";
@@ -44,6 +46,7 @@ interface Invocation {
 const invocations = new AsyncLocalStorage<Invocation>();
 
 /** The request that the running code belongs to. */
+export const currentRequest = (): BridgeRequest | null => invocations.getStore()?.header ?? null;
 export const currentRequestId = (): string | null => invocations.getStore()?.header.id ?? null;
 
 export function createInvoker(options: Options): Invoker {
@@ -77,12 +80,22 @@ export function createInvoker(options: Options): Invoker {
     return false;
   };
 
-  const fail = (invocation: Invocation, code: ErrorCode, thrown: unknown, prefix = "") => {
+  const fail = (invocation: Invocation, thrown: unknown, prefix = "") => {
+    if (isCallerFault(thrown)) return blameCaller(invocation, thrown);
     const { message, stack } = describeError(thrown, options.folder);
     log.print("error", `${prefix}${stack.includes(message) ? stack : `${message}\n${stack}`}`, invocation.header.id);
     if (invocation.state === "answered") return; // It was answered before; the log line is all that is left to say.
-    if (isFirst(invocation)) answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "failed", code, message: prefix + message, stack });
+    if (isFirst(invocation)) failWith(invocation, { code: "HANDLER_THREW", message: prefix + message, stack });
   };
+
+  /** Nothing in the function's code is wrong: no stack would help. */
+  const blameCaller = (invocation: Invocation, { message }: Error) => {
+    log.print("warn", message, invocation.header.id);
+    if (invocation.state !== "answered" && isFirst(invocation)) failWith(invocation, { code: "BODY_MALFORMED", message });
+  };
+
+  const failWith = (invocation: Invocation, failure: { readonly code: ErrorCode; readonly message: string; readonly stack?: string }) =>
+    answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "failed", ...failure });
 
   const succeed = (invocation: Invocation, value: unknown) => {
     // A handler that called back and then returned nothing has answered once, not twice.
@@ -104,7 +117,7 @@ export function createInvoker(options: Options): Invoker {
     const code: ErrorCode = isOurs ? thrown.code : "HANDLER_ANSWER_INVALID";
     const text = isOurs ? thrown.message : message;
     log.print("error", isOurs ? text : `${text}\n${stack}`, invocation.header.id);
-    answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "failed", code, message: text });
+    failWith(invocation, { code, message: text });
   };
 
   const send = (invocation: Invocation, { status, headers, body }: Answer) => {
@@ -116,16 +129,17 @@ export function createInvoker(options: Options): Invoker {
     else answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "held", status, headers, bodyBytes, streamId: options.held.hold(body) });
   };
 
-  const call = (invocation: Invocation, event: unknown) => {
+  const call = (invocation: Invocation, body: Uint8Array) => {
     const callback = (thrown: unknown, value: unknown) => {
       if (thrown === null || thrown === undefined) succeed(invocation, value);
-      else fail(invocation, "HANDLER_THREW", thrown);
+      else fail(invocation, thrown);
     };
     let returned: unknown;
     try {
-      returned = handler(event, invocation.context, callback);
+      // A body that is malformed fails the request before its handler is called.
+      returned = handler(adapter.toEvent(invocation.header, body), invocation.context, callback);
     } catch (thrown) {
-      fail(invocation, "HANDLER_THREW", thrown);
+      fail(invocation, thrown);
       return;
     }
     settle(invocation, returned);
@@ -135,7 +149,7 @@ export function createInvoker(options: Options): Invoker {
     if (isThenable(returned))
       returned.then(
         (value) => succeed(invocation, value),
-        (thrown: unknown) => fail(invocation, "HANDLER_THREW", thrown),
+        (thrown: unknown) => fail(invocation, thrown),
       );
     else if (returned !== undefined || handler.length < 3) succeed(invocation, returned);
   };
@@ -155,12 +169,12 @@ export function createInvoker(options: Options): Invoker {
       const invocation: Invocation = { header, replyTo, deadlineMs, context, state: "open", isLateNoted: false };
       inFlight.add(invocation);
       options.shared.setRequestCount(inFlight.size);
-      invocations.run(invocation, call, invocation, adapter.toEvent(header, body));
+      invocations.run(invocation, call, invocation, body);
     },
     failCurrent(thrown) {
       const invocation = invocations.getStore();
       if (invocation === undefined) return false;
-      fail(invocation, "HANDLER_THREW", thrown, "An error outside of its handler: ");
+      fail(invocation, thrown, "An error outside of its handler: ");
       return true;
     },
     sweep() {

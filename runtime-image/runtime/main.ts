@@ -6,7 +6,6 @@ import { ConfigError, setFunctionVariables, takeManifest } from "./config.ts";
 import { functionFacts } from "./context.ts";
 import { describeError } from "./describe-error.ts";
 import { adapterFor } from "./generations/adapters.ts";
-import type { PayloadAdapter } from "./generations/generation.ts";
 import { createHeldAnswers } from "./held-answers.ts";
 import { createInvoker, currentRequestId, type Invoker } from "./invoke.ts";
 import { createLifecycle, reportFailure, type Lifecycle } from "./lifecycle.ts";
@@ -38,13 +37,12 @@ async function run(): Promise<void> {
 
   await new Promise((resolve) => setImmediate(resolve)); // The connection is on its way before loading blocks this thread.
   const loadStartMs = performance.now();
-  const adapter = adapterFor(manifest);
-  const loaded = adapter === null ? unsupported(manifest) : await load(manifest.folder);
+  const loaded = await load(manifest.folder);
   const loadMs = Math.round(performance.now() - loadStartMs);
   const bus = await connecting;
   if (instance.hasFailed) return;
-  if (adapter === null || loaded.kind === "failed") await giveUp(instance, bus, loaded.kind === "failed" ? loaded : unsupported(manifest));
-  else await serve(instance, { bus, adapter, handler: loaded.handler, loadMs });
+  if (loaded.kind === "failed") await giveUp(instance, bus, loaded);
+  else await serve(instance, { bus, handler: loaded.handler, loadMs });
 }
 
 async function load(folder: string): Promise<LoadedHandler> {
@@ -56,12 +54,7 @@ async function load(folder: string): Promise<LoadedHandler> {
   return loadHandler(folder);
 }
 
-function unsupported(manifest: InstanceManifest): LoadFailure {
-  const message = `This runtime does not serve the handler generation "${manifest.generation}" yet.`;
-  return { kind: "failed", code: "HANDLER_LOAD_FAILED", message, stack: message };
-}
-
-async function serve(instance: Instance, parts: { bus: Bus; adapter: PayloadAdapter; handler: Handler; loadMs: number }): Promise<void> {
+async function serve(instance: Instance, parts: { bus: Bus; handler: Handler; loadMs: number }): Promise<void> {
   const { manifest, shared, log } = instance;
   const { bus } = parts;
   const publish = (subject: string, bytes: Uint8Array) => bus.publish(subject, bytes);
@@ -70,7 +63,7 @@ async function serve(instance: Instance, parts: { bus: Bus; adapter: PayloadAdap
   const facts = functionFacts(manifest);
   const invoker = createInvoker({
     handler: parts.handler,
-    adapter: parts.adapter,
+    adapter: adapterFor(manifest),
     facts,
     folder: manifest.folder,
     log,

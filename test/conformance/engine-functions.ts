@@ -31,6 +31,7 @@ const fs = require("node:fs");
 const os = require("node:os");
 const path = require("node:path");
 const { once } = require("node:events");
+const builds = path.resolve(__dirname, "../../../.."); // Of the engine "process"; a container holds its own only.
 const attempts = {
   "write-temporary": () => fs.writeFileSync(path.join(os.tmpdir(), "mine"), "x"),
   "write-own-build": () => fs.writeFileSync(path.join(__dirname, "index.js"), "x"),
@@ -38,16 +39,16 @@ const attempts = {
   "write-beside-temporary": () => fs.writeFileSync(path.join(os.tmpdir(), "..", "..", "evil"), "x"),
   "write-root": () => fs.writeFileSync("/evil", "x"),
   "write-etc": () => fs.writeFileSync("/etc/evil", "x"),
-  "read-build": ({ build }) => fs.readFileSync(path.join(__dirname, "..", build, "index.js")),
-  "list-builds": ({ build }) => { if (!fs.readdirSync(path.join(__dirname, "..")).includes(build)) throw Object.assign(new Error(), { code: "NOT_THERE" }); },
+  "read-build": ({ build }) => fs.readFileSync(path.join(builds, build, "src/http/get-index/index.js")),
+  "list-builds": ({ build }) => { if (!fs.readdirSync(builds).includes(build)) throw Object.assign(new Error(), { code: "NOT_THERE" }); },
   "link-to-build": ({ build }) => {
     const link = path.join(os.tmpdir(), "link");
-    fs.symlinkSync(path.join(__dirname, "..", build), link);
+    fs.symlinkSync(path.join(builds, build, "src/http/get-index"), link);
     fs.readFileSync(path.join(link, "index.js"));
   },
   "hard-link-to-build": ({ build }) => {
     const link = path.join(os.tmpdir(), "hard-link");
-    fs.linkSync(path.join(__dirname, "..", build, "index.js"), link);
+    fs.linkSync(path.join(builds, build, "src/http/get-index/index.js"), link);
     fs.readFileSync(link);
   },
   "start-child": () => require("node:child_process").execFileSync(process.execPath, ["-e", "1"]),

@@ -88,9 +88,11 @@ export async function createRig(engine: Engine): Promise<Rig> {
   };
 }
 
+export const CONFIG_ID = "c0f1";
+
 export function sourceOf(code: string): BuildSource {
   const buildId = createHash("sha256").update(code).digest("hex");
-  return { buildId, functionName: FUNCTION_NAME, files: [{ path: "index.js", bytes: Buffer.from(code), isExecutable: false }] };
+  return { buildId, functionName: FUNCTION_NAME, files: [{ path: `${FUNCTION_NAME}/index.js`, bytes: Buffer.from(code), isExecutable: false }] };
 }
 
 async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToStart): Promise<{ instanceId: string; buildId: string }> {
@@ -102,6 +104,7 @@ async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToSt
   await engine.start({
     ...labels,
     buildId: source.buildId,
+    configId: CONFIG_ID,
     variables: wanted.variables ?? {},
     limits,
     manifest: {

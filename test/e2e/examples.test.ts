@@ -1,43 +1,37 @@
 // Plays every example on every engine: the requests of its expect.json, and the answers that they should get.
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { EXAMPLES, EXAMPLE_NAMES, commandsIn, play, readExample, startBeside } from "../support/example.ts";
 import { CHECKOUT, ENGINE_NAMES, type RunningPlatform, startPlatform } from "../support/platform.ts";
 
-interface Expectation {
-  readonly name: string;
-  readonly request: { readonly method: string; readonly path: string; readonly headers?: Record<string, string>; readonly body?: string };
-  readonly answer: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string };
-}
+describe.each(EXAMPLE_NAMES)("example %s", (name) => {
+  const example = readExample(name);
 
-const EXAMPLES = join(CHECKOUT, "examples");
-const names = readdirSync(EXAMPLES);
-
-describe.each(names)("example %s", (name) => {
-  it("says what it answers", () => {
-    expect(existsSync(join(EXAMPLES, name, "expect.json"))).toBe(true);
+  it("is run by the one line that its README shows, and README.md with it", () => {
+    const beside = example.beside === undefined ? "" : `node examples/${name}/${example.beside} & `;
+    const line = `${beside}npx --no orchestrator up examples/${name}`;
+    expect(commandsIn(readFileSync(join(EXAMPLES, name, "README.md"), "utf8"))).toEqual([line]);
+    expect(readFileSync(join(CHECKOUT, "README.md"), "utf8")).toContain(line);
   });
 
   describe.each(ENGINE_NAMES)("on engine %s", (engine) => {
-    // This file is ours, and the test below fails on whatever it does not say.
-    const { requests } = JSON.parse(readFileSync(join(EXAMPLES, name, "expect.json"), "utf8")) as { requests: Expectation[] };
     let platform: RunningPlatform;
+    let beside: ChildProcess | null = null;
 
     beforeAll(async () => {
-      platform = await startPlatform({ app: join(EXAMPLES, name), engine, flags: ["--promote"] });
+      if (example.beside !== undefined) beside = await startBeside(name, example.beside);
+      platform = await startPlatform({ app: join(EXAMPLES, name), engine, flags: ["--promote", "--no-watch"] });
     });
 
     afterAll(async () => {
       await platform.stop();
+      beside?.kill();
     });
 
     it.each(["staging", "production"] as const)("answers as it says on %s", async (environment) => {
-      for (const expected of requests) {
-        const answer = await platform.get(environment, expected.request.path, expected.request);
-        expect({ name: expected.name, status: answer.status }).toEqual({ name: expected.name, status: expected.answer.status });
-        expect(answer.headers).toMatchObject(expected.answer.headers ?? {});
-        expect(answer.text).toBe(expected.answer.body ?? answer.text);
-      }
+      await play(example, async (path, options) => platform.get(environment, path, options));
     });
   });
 });

@@ -104,7 +104,7 @@ describe("a function in a container", () => {
     expect(await attack("write", { path: "/tmp/mine" })).toBe("done undefined");
   });
 
-  it.each(["/mine", "/function/index.js", "/runtime/main.js", "/etc/passwd", "/usr/local/bin/node", "/dev/shm/mine"])(
+  it.each(["/mine", "/app/src/http/get-index/index.js", "/runtime/main.js", "/etc/passwd", "/usr/local/bin/node", "/dev/shm/mine"])(
     "cannot write to %s",
     async (path) => {
       expect(await attack("write", { path })).toMatch(/^refused /);
@@ -112,9 +112,13 @@ describe("a function in a container", () => {
   );
 
   it("cannot read another function's code", async () => {
-    expect(await attack("list", { path: "/function" })).toBe("done index.js");
-    expect(await attack("read", { path: "/function/secret.txt" })).toMatch(/^refused /);
-    for (const path of ["/proc/1/root/function/secret.txt", "/var/lib/docker", "/function/../get-index/secret.txt"])
+    expect(await attack("list", { path: "/app/src/http" })).toBe("done get-attack");
+    expect(await attack("read", { path: "/app/src/http/get-index/secret.txt" })).toMatch(/^refused /);
+    for (const path of [
+      "/proc/1/root/app/src/http/get-index/secret.txt",
+      "/var/lib/docker",
+      "/app/src/http/get-attack/../get-index/secret.txt",
+    ])
       expect(await attack("read", { path })).toMatch(/^refused /);
   });
 

@@ -40,7 +40,7 @@ console.log(JSON.stringify({
   noNewPrivileges: status.NoNewPrivs,
   seccomp: status.Seccomp,
   writeRoot: attempt(() => fs.writeFileSync("/x", "")),
-  writeOwnFiles: attempt(() => fs.writeFileSync("/function/index.js", "")),
+  writeOwnFiles: attempt(() => fs.writeFileSync("/app/src/http/get-index/index.js", "")),
   writeTmp: attempt(() => fs.writeFileSync("/tmp/x", "x")),
   overfillTmp: attempt(() => fs.writeFileSync("/tmp/big", Buffer.alloc(2_000_000))),
   tmpMount: fs.readFileSync("/proc/self/mounts", "utf8").split("\\n").find((line) => line.includes(" /tmp ")),
@@ -160,7 +160,7 @@ describe("a build", () => {
     const source = {
       buildId: newBuildId(),
       functionName: "src/http/get-a",
-      files: [{ path: "index.js", bytes: Buffer.from("1"), isExecutable: false }],
+      files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from("1"), isExecutable: false }],
     };
     const together = await Promise.all([engine.build(source), engine.build(source)]);
     expect(together.map(({ reused }) => reused)).toEqual([false, false]);
@@ -186,14 +186,14 @@ describe("a build", () => {
     const buildId = newBuildId();
     const files = [
       {
-        path: "index.js",
-        bytes: Buffer.from('console.log(require("./lib/a.js"), require("node:fs").statSync("/function/run").mode & 0o777);'),
+        path: "src/http/get-index/index.js",
+        bytes: Buffer.from('console.log(require("./lib/a.js"), require("node:fs").statSync("/app/src/http/get-index/run").mode & 0o777);'),
         isExecutable: false,
       },
-      { path: "lib/a.js", bytes: Buffer.from('module.exports = "carried";'), isExecutable: false },
-      { path: "run", bytes: Buffer.from("x"), isExecutable: true },
+      { path: "src/http/get-index/lib/a.js", bytes: Buffer.from('module.exports = "carried";'), isExecutable: false },
+      { path: "src/http/get-index/run", bytes: Buffer.from("x"), isExecutable: true },
     ];
-    await engine.build({ buildId, functionName: "f", files });
+    await engine.build({ buildId, functionName: "src/http/get-index", files });
     const upgraded = createTestEngine(platformId, { runtimeBundle: () => bareRuntime("bare-runtime-2") });
     await upgraded.prepare();
     await upgraded.start(instanceSpec({ instanceId: "carried", buildId }));

@@ -266,6 +266,7 @@ describe("answers of functions", () => {
       else if (header.path === "/empty") respond({ ...whole, status: 204, bodyBytes: 4 });
       else if (header.path === "/threw")
         respond({ v: 1, kind: "failed", code: "HANDLER_THREW", message: "oh", stack: "Error: oh\n    at index.js:1" });
+      else if (header.path === "/malformed") respond({ v: 1, kind: "failed", code: "BODY_MALFORMED", message: "no JSON" });
       else respond({ v: 1, kind: "failed", code: "API_TOKEN_REFUSED", message: "a lie" });
     });
     await world.put({ deployment: live(world, routes([["ANY", "/*"]], ["odd1"])) });
@@ -297,6 +298,12 @@ describe("answers of functions", () => {
     expect(threw.status).toBe(500);
     expect(await problem(threw)).toMatchObject({ code: "HANDLER_THREW", detail: expect.stringContaining("index.js:1") as unknown });
     expect((await problem(await fetch(`${base}/lie`))).code).toBe("HANDLER_THREW");
+  });
+
+  it("answers 400 for a body that the function could not read", async () => {
+    const answer = await fetch(`${base}/malformed`, { method: "POST", body: "{" });
+    expect(answer.status).toBe(400);
+    expect(await problem(answer)).toMatchObject({ code: "BODY_MALFORMED", detail: "no JSON" });
   });
 });
 

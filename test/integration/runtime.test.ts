@@ -1,5 +1,6 @@
 // The bundled runtime in a process of its own, on a real broker with the permissions that instances have.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Generation, InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 import { ANSWER_CHUNK_BYTES } from "../../runtime-image/contract/limits.ts";
 import { startRig, type Received, type Rig } from "../support/runtime-rig.ts";
 import { until } from "../support/until.ts";
@@ -96,12 +97,6 @@ describe("loading", () => {
     const runtime = await rig.start({ files: index("Promise.reject(new Error('no database')); exports.handler = () => 1;") });
     expect(await runtime.exited()).toEqual({ code: 1, signal: null });
     expect(runtime.events).toMatchObject([{ kind: "failed", code: "HANDLER_LOAD_FAILED", message: "Error: no database" }]);
-  });
-
-  it("does not start for a generation that it does not serve, and says so", async () => {
-    const runtime = await rig.start({ files: index("exports.handler = () => 1"), manifest: { generation: "legacy" } });
-    expect(await runtime.exited()).toEqual({ code: 1, signal: null });
-    expect(runtime.events).toMatchObject([{ kind: "failed", message: 'This runtime does not serve the handler generation "legacy" yet.' }]);
   });
 
   it("names everything that is wrong with its manifest", async () => {
@@ -219,6 +214,89 @@ describe("answering", () => {
     expect(answers.map(textOf)).toEqual(paths);
     await until(() => runtime.lines.length === 64, { timeoutMs: 5_000 });
     expect(runtime.lines.every((line) => line.text === line.requestId)).toBe(true);
+  });
+});
+
+describe("every generation", () => {
+  const startFor = async (generation: Generation, code: string, fields: Partial<InstanceManifest> = {}) => {
+    const runtime = await rig.start({ files: index(code), manifest: { generation, ...fields } });
+    await runtime.ready();
+    return runtime;
+  };
+  const jsonOf = (received: Received): unknown => JSON.parse(textOf(received));
+  const POST = {
+    method: "POST",
+    path: "/shop/choc%20chip",
+    query: "a=1&a=2",
+    route: "POST /shop/:item",
+    params: { item: "choc chip" },
+    headers: ["Host", "shop.localhost:3000", "Content-Type", "application/json", "X-Mine", "1"],
+    body: '{"note":"hi"}',
+  };
+  const BASE64 = Buffer.from(POST.body).toString("base64");
+
+  it("current gets payload version 2.0, and raw JSON where the app wants it", async () => {
+    const echo = "exports.handler = async ({ version, body, isBase64Encoded }) => [version, body, isBase64Encoded];";
+    const encoded = await startFor("current", echo);
+    expect(jsonOf(await encoded.request(POST))).toEqual(["2.0", BASE64, true]);
+    const raw = await startFor("current", echo, { rawJson: true });
+    expect(jsonOf(await raw.request(POST))).toEqual(["2.0", POST.body, false]);
+  });
+
+  it("legacy gets payload version 1.0 and answers with several values of a header", async () => {
+    const runtime = await startFor(
+      "legacy",
+      "exports.handler = async (event) => ({ statusCode: 201, multiValueHeaders: { 'Set-Cookie': ['a=1', 'b=2'] }, body: JSON.stringify(event) });",
+    );
+    const answer = await runtime.request(POST);
+    expect(answer.header).toMatchObject({
+      status: 201,
+      headers: ["Set-Cookie", "a=1", "Set-Cookie", "b=2", "content-type", "application/json; charset=utf-8"],
+    });
+    expect(jsonOf(answer)).toMatchObject({
+      version: "1.0",
+      httpMethod: "POST",
+      resource: "/shop/{item}",
+      headers: { "X-Mine": "1" },
+      queryStringParameters: { a: "2" },
+      pathParameters: { item: "choc chip" },
+      body: BASE64,
+      isBase64Encoded: true,
+    });
+  });
+
+  it("simple gets a parsed body and answers in a few words; malformed JSON never reaches its handler", async () => {
+    const runtime = await startFor(
+      "simple",
+      "exports.handler = async ({ method, params, query, body }) => { console.log('called'); return { status: 201, type: 'text/html', cors: true, cookie: 'a=1', body: JSON.stringify({ method, params, query, body }) }; };",
+    );
+    const answer = await runtime.request(POST);
+    expect(jsonOf(answer)).toEqual({ method: "post", params: { item: "choc chip" }, query: { a: "2" }, body: { note: "hi" } });
+    expect(answer.header).toMatchObject({
+      status: 201,
+      headers: expect.arrayContaining(["text/html", "set-cookie", "access-control-allow-methods", "POST, OPTIONS"]) as string[],
+    });
+    const refused = await runtime.request({ ...POST, body: '{"note":' });
+    expect(refused.header).toEqual({
+      v: 1,
+      kind: "failed",
+      code: "BODY_MALFORMED",
+      message: expect.stringContaining("not the JSON that its content type promises") as string,
+    });
+    expect(textOf(await runtime.request({ ...POST, body: "{}" }))).toContain('"body":{}');
+    await until(() => runtime.lines.length === 3, { timeoutMs: 5_000 });
+    expect(runtime.lines.map((line) => line.level)).toEqual(["info", "warn", "info"]);
+  });
+
+  it.each(["json", "html"] as const)("%s gets payload version 1.0 with lower-case header names", async (generation) => {
+    const runtime = await startFor(generation, "exports.handler = async (event) => ({ statusCode: 200, body: JSON.stringify(event) });");
+    expect(jsonOf(await runtime.request(POST))).toMatchObject({
+      version: "1.0",
+      httpMethod: "POST",
+      headers: { "content-type": "application/json", "x-mine": "1" },
+      multiValueHeaders: { "x-mine": ["1"] },
+      body: BASE64,
+    });
   });
 });
 

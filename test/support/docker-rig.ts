@@ -26,7 +26,7 @@ export const newBuildId = (): string => randomBytes(32).toString("hex");
 export const bareRuntime = async (hash = "bare-runtime-1"): Promise<RuntimeBundle> => ({
   hash,
   files: [
-    { path: "main.js", bytes: Buffer.from('if (!process.argv.includes("--warm")) require("/function/index.js");\n') },
+    { path: "main.js", bytes: Buffer.from('if (!process.argv.includes("--warm")) require("/app/src/http/get-index/index.js");\n') },
     { path: "watchdog.js", bytes: Buffer.from("\n") },
   ],
 });
@@ -53,6 +53,7 @@ export function instanceSpec(given: {
   return {
     ...common,
     buildId: given.buildId,
+    configId: "c0f1",
     manifest: {
       ...common,
       v: 1,
@@ -80,7 +81,7 @@ export async function startScript(
   await engine.build({
     buildId,
     functionName: "src/http/get-index",
-    files: [{ path: "index.js", bytes: Buffer.from(script), isExecutable: false }],
+    files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from(script), isExecutable: false }],
   });
   await engine.start(instanceSpec({ ...given, buildId }));
   const lines: LogLine[] = [];

@@ -1,4 +1,4 @@
-// Rules about what stands beside the code: the page of errors and the lock file. Each returns its problems.
+// Rules about what stands beside the code: the page of errors, the page of the contract, the lock file. Each returns its problems.
 
 interface ErrorFacts {
   readonly status: number;
@@ -41,4 +41,19 @@ export function packagesMissingInLock(lock: LockFile): string[] {
         : [`${path} may need ${name}, which package-lock.json leaves out`];
     }),
   );
+}
+
+/** Every row of a table on the page of the contract names tests that are there, or says why there is none. */
+export function unprovenRules(page: string, textOf: (testFile: string) => string | null): string[] {
+  return page.split("\n").flatMap((line, index) => {
+    if (!line.startsWith("| ") || /^\| (?:rule|-)/.test(line)) return [];
+    const where = `line ${index + 1}`;
+    const proofs = [...line.matchAll(/`([\w/.-]+\.test\.ts) › ([^`]+)`/g)];
+    if (proofs.length === 0) return line.includes("no test:") ? [] : [`${where} names no test: ${line.slice(0, 80)}`];
+    return proofs.flatMap(([, file = "", name = ""]) => {
+      const text = textOf(file);
+      if (text === null) return [`${where}: ${file} is not there`];
+      return text.includes(name) ? [] : [`${where}: ${file} has no test called "${name}"`];
+    });
+  });
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ERRORS } from "../../runtime-image/contract/errors.ts";
-import { packagesMissingInLock, undocumentedErrors } from "./document-rules.ts";
+import { packagesMissingInLock, undocumentedErrors, unprovenRules } from "./document-rules.ts";
 import { circles, danglingImports, sharedLibraries, wrongDirections } from "./import-rules.ts";
 import { CHECKOUT, importsOf, readSourceTree, type SourceTree } from "./source-tree.ts";
 import { consoleWriters, environmentReaders, missingFirstSentences, sleepers, tooLongFiles, unusedLimits } from "./text-rules.ts";
@@ -154,6 +154,39 @@ describe("docs/errors.md", () => {
       "EXTRA has a heading but is no error code",
       "GONE has no heading",
       'KEPT should begin with "500 · app · retry."',
+    ]);
+  });
+});
+
+describe("docs/contract.md", () => {
+  /** A test's file with the tables that it reads: rows of a table are names of tests, too. */
+  const textOf = (name: string): string | null => {
+    const file = `test/${name}`;
+    const text = real.get(file);
+    if (text === undefined) return null;
+    const tables = importsOf(file, text).filter(({ kind, target }) => kind === "local" && target.startsWith("test/support/"));
+    return [text, ...tables.map(({ target }) => real.get(target) ?? "")].join("\n");
+  };
+
+  it("names a test that is there for every rule, or says why there is none", () => {
+    expect(unprovenRules(readFileSync(join(CHECKOUT, "docs/contract.md"), "utf8"), textOf)).toEqual([]);
+  });
+
+  it("cannot name a test that is gone, or none at all, unnoticed", () => {
+    const rows = [
+      "| rule | proof |",
+      "|---|---|",
+      "| a | `unit/a.test.ts › is proven` |",
+      "| b | `unit/a.test.ts › was renamed` |",
+      "| c | `unit/gone.test.ts › x` |",
+      "| d | |",
+      "| e | no test: it is about people |",
+    ];
+    const problems = unprovenRules(rows.join("\n"), (file) => (file === "unit/a.test.ts" ? 'it("is proven", () => {' : null));
+    expect(problems).toEqual([
+      'line 4: unit/a.test.ts has no test called "was renamed"',
+      "line 5: unit/gone.test.ts is not there",
+      expect.stringMatching(/^line 6 names no test/),
     ]);
   });
 });

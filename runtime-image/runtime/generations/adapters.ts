@@ -1,17 +1,21 @@
-// Which generations this runtime speaks. The older ones have their place here and nothing more.
+// Which payload adapter serves which generation.
 import type { Generation, InstanceManifest } from "../../contract/instance-manifest.ts";
 import { createCurrentGeneration } from "./current.ts";
 import type { PayloadAdapter } from "./generation.ts";
+import { createLegacyGeneration } from "./legacy.ts";
+import { createSimpleGeneration } from "./simple.ts";
 
-type AdapterOf = (instance: InstanceManifest) => PayloadAdapter;
+type AdapterOf = (instance: Pick<InstanceManifest, "appId" | "rawJson">) => PayloadAdapter;
 
-const ADAPTERS: Readonly<Record<Generation, AdapterOf | null>> = {
-  current: (instance) => createCurrentGeneration({ apiId: instance.appId }),
-  legacy: null,
-  simple: null,
-  json: null,
-  html: null,
+// The library's wrappers of json and html functions read headers by lower-case names.
+const wrapped: AdapterOf = ({ appId, rawJson }) => createLegacyGeneration({ apiId: appId, rawJson, lowerCaseHeaders: true });
+
+const ADAPTERS: Readonly<Record<Generation, AdapterOf>> = {
+  current: ({ appId, rawJson }) => createCurrentGeneration({ apiId: appId, rawJson }),
+  legacy: ({ appId, rawJson }) => createLegacyGeneration({ apiId: appId, rawJson, lowerCaseHeaders: false }),
+  simple: createSimpleGeneration,
+  json: wrapped,
+  html: wrapped,
 };
 
-/** Null where the generation is not served by this runtime yet. */
-export const adapterFor = (instance: InstanceManifest): PayloadAdapter | null => ADAPTERS[instance.generation]?.(instance) ?? null;
+export const adapterFor = (instance: InstanceManifest): PayloadAdapter => ADAPTERS[instance.generation](instance);

@@ -2,8 +2,11 @@
 import type { FlatHeaders } from "../../contract/envelope.ts";
 import { PlatformError } from "../../contract/errors.ts";
 import { ANSWER_BODY_BYTES_MAX, HEADER_BYTES_MAX } from "../../contract/limits.ts";
+import { hasHeader } from "./flat-headers.ts";
 
 const EXCERPT_LENGTH_MAX = 60;
+const STATUS_MIN = 200;
+const STATUS_MAX = 599;
 const NO_BYTES = new Uint8Array(0);
 
 // RFC 9110 7.6.1: these belong to one connection; content-length and date are the gateway's to compute.
@@ -46,18 +49,38 @@ function addHeader(target: string[], name: string, value: unknown, field: string
   target.push(name, text);
 }
 
-export function hasHeader(headers: FlatHeaders, lowerCaseName: string): boolean {
-  for (let index = 0; index < headers.length; index += 2) {
-    const name = headers[index];
-    if (name !== undefined && name.length === lowerCaseName.length && name.toLowerCase() === lowerCaseName) return true;
-  }
-  return false;
-}
-
 export function checkHeaderBytes(headers: FlatHeaders): void {
   let bytes = 0;
   for (const text of headers) bytes += text.length; // Latin-1: one byte each.
   if (bytes > HEADER_BYTES_MAX) throw invalid("headers", `at most ${HEADER_BYTES_MAX} bytes, cookies included`, `${bytes} bytes`);
+}
+
+export function readStatus(status: unknown, field = "statusCode"): number {
+  if (status === undefined) return 200;
+  if (typeof status === "number" && Number.isInteger(status) && status >= STATUS_MIN && status <= STATUS_MAX) return status;
+  throw invalid(field, `an integer from ${STATUS_MIN} to ${STATUS_MAX}`, describe(status));
+}
+
+export function readFlag(flag: unknown, field = "isBase64Encoded"): boolean {
+  if (flag === undefined || flag === null) return false;
+  if (typeof flag === "boolean") return flag;
+  throw invalid(field, "true or false", describe(flag));
+}
+
+/** One Set-Cookie for each. */
+export function addCookies(headers: string[], cookies: unknown, field = "cookies"): void {
+  if (cookies === undefined || cookies === null) return;
+  if (!Array.isArray(cookies)) throw invalid(field, "an array of strings", describe(cookies));
+  const list: readonly unknown[] = cookies;
+  for (const [index, cookie] of list.entries()) {
+    if (typeof cookie !== "string") throw invalid(`${field}[${index}]`, "a string", describe(cookie));
+    addHeaders(headers, { "set-cookie": cookie }, `${field}[${index}]`);
+  }
+}
+
+/** RFC 9110 8.3: a type says what the content is, and 204 and 304 have none. */
+export function addDefaultType(headers: string[], status: number, type: string): void {
+  if (status !== 204 && status !== 304 && !hasHeader(headers, "content-type")) headers.push("content-type", type);
 }
 
 export function bodyBytes(body: unknown, isBase64: boolean): Uint8Array {

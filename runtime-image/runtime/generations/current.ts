@@ -3,6 +3,6 @@ import type { PayloadAdapter } from "./generation.ts";
 import { toCurrentAnswer } from "./current-answer.ts";
 import { createCurrentEvents } from "./current-event.ts";
 
-export function createCurrentGeneration(options: { readonly apiId: string }): PayloadAdapter {
+export function createCurrentGeneration(options: { readonly apiId: string; readonly rawJson: boolean }): PayloadAdapter {
   return { toEvent: createCurrentEvents(options), toAnswer: toCurrentAnswer };
 }

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PlatformError } from "../../../runtime-image/contract/errors.ts";
 import { readAppFolder } from "../../../orchestrator/apps/app-folder.ts";
-import { planBuilds } from "../../../orchestrator/builds/build-plan.ts";
+import { planApp } from "../../../orchestrator/builds/build-plan.ts";
 
 let folder = "";
 
@@ -25,7 +25,7 @@ async function write(files: Record<string, string | Buffer>): Promise<void> {
 }
 
 const HANDLER = "exports.handler = async () => ({ statusCode: 200 });\n";
-const plan = async () => planBuilds(await readAppFolder(folder));
+const plan = async () => (await planApp(await readAppFolder(folder))).functions;
 
 async function refusal(): Promise<PlatformError> {
   const outcome = await plan().catch((error: unknown) => error);
@@ -81,7 +81,7 @@ describe("a function's folder", () => {
 
   it("takes the package type from the folder above it", async () => {
     await write({ "package.json": '{"type":"module"}', "src/http/get-index/index.js": "export const handler = () => 1;" });
-    expect((await plan())[0]?.source.files.map((file) => file.path)).toEqual(["index.js", "package.json"]);
+    expect((await plan())[0]?.source.files.map((file) => file.path)).toEqual(["package.json", "src/http/get-index/index.js"]);
   });
 
   it("is refused without a handler file", async () => {
@@ -116,7 +116,7 @@ describe("a function's folder", () => {
   it("ships what an inner link points to, and refuses a link that leads out", async () => {
     await write({ "src/http/get-index/index.js": HANDLER, "src/lib/shared.js": "module.exports = 1;\n" });
     await symlink("../../lib/shared.js", join(folder, "src/http/get-index/shared.js"));
-    const shared = (await plan())[0]?.source.files.find((file) => file.path === "shared.js");
+    const shared = (await plan())[0]?.source.files.find((file) => file.path === "src/http/get-index/shared.js");
     expect(Buffer.from(shared?.bytes ?? []).toString()).toBe("module.exports = 1;\n");
     await symlink("/etc/passwd", join(folder, "src/http/get-index/passwd"));
     expect((await refusal()).message).toContain("leads out");

@@ -81,7 +81,7 @@ describe("the options of a function's container", () => {
     const variables = variablesOf(options.Env ?? []);
     expect(variables.get("GREETING")).toBe("hello = there");
     const manifest: unknown = JSON.parse(variables.get(INSTANCE_MANIFEST_VARIABLE) ?? "");
-    expect(manifest).toEqual({ ...spec.manifest, folder: "/function", watchMemory: false });
+    expect(manifest).toEqual({ ...spec.manifest, folder: "/app/src/http/get-index", watchMemory: false });
   });
 
   it("tells nothing by its host name and is never restarted by Docker", () => {

@@ -60,7 +60,7 @@ describe("the environment of an instance", () => {
   it("is its variables, its manifest and its temporary folder, the last two of which its variables cannot change", () => {
     const { ORCHESTRATOR_INSTANCE: manifest = "", ...rest } = instanceEnvironment(spec, places);
     expect(rest).toEqual({ GREETING: "hej", TMPDIR: "/h/tmp/i1" });
-    expect(JSON.parse(manifest)).toEqual({ ...spec.manifest, folder: "/h/builds/b1", watchMemory: true });
+    expect(JSON.parse(manifest)).toEqual({ ...spec.manifest, folder: "/h/builds/b1/src/http/get-index", watchMemory: true });
   });
 });
 

@@ -49,11 +49,11 @@ const specOf = (instanceId: string, buildId: string): InstanceSpec => {
     broker,
   } as const;
   const limits = { memoryBytesMax: 256_000_000, cpuCountMax: 1, pidCountMax: 64, tmpBytesMax: 1_000_000 };
-  return { ...labels, buildId, manifest, variables: {}, limits };
+  return { ...labels, buildId, configId: "c0f1", manifest, variables: {}, limits };
 };
 async function start(instanceId: string, code: string): Promise<void> {
   const buildId = `build${instanceId}`;
-  await engine.build({ buildId, functionName: "f", files: [{ path: "index.js", bytes: Buffer.from(code), isExecutable: false }] });
+  await engine.build({ buildId, functionName: "src/http/get-index", files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from(code), isExecutable: false }] });
   await engine.start(specOf(instanceId, buildId));
 }
 async function firstLine(instanceId: string): Promise<string> {

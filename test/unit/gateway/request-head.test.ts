@@ -145,3 +145,46 @@ describe("what proxies say", () => {
     expect(plainAddress("::ffff:10.1.2.3")).toBe("10.1.2.3");
   });
 });
+
+const NAMES = ["Host", "host", "Accept", "Content-Length", "Transfer-Encoding", "Connection", "TE", "Upgrade", "Forwarded", "X-Request-Id"];
+const FORWARDED = ["x-forwarded-for", "X-Forwarded-Host", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-other", "__proto__"];
+const headerName = fc.oneof(fc.constantFrom(...NAMES, ...FORWARDED), fc.string({ minLength: 1 }));
+const headerValue = fc.oneof(fc.constantFrom("a.test", "A:80", "[::1]:8", "10.0.0.1, 6.6.6.6", "https", "3", "", "chunked"), fc.string());
+const rawHeaders = fc.array(fc.tuple(headerName, headerValue), { maxLength: 12 }).map((pairs) => pairs.flat());
+const incomingHead = fc.record({
+  method: fc.oneof(fc.constantFrom("GET", "POST", "TRACE", "get", ""), fc.string()),
+  target: fc.oneof(
+    fc.webUrl(),
+    fc.string(),
+    fc.string().map((rest) => `/${rest}`),
+    fc.webPath().map((rest) => `/${rest}`),
+  ),
+  httpVersion: fc.oneof(fc.constantFrom("1.1", "1.0", "0.9", "2.0"), fc.string()),
+  rawHeaders,
+});
+
+describe("any head", () => {
+  it("is read without an error; what is taken is within the limits, and says of its visitor only what is believed", () => {
+    fc.assert(
+      fc.property(incomingHead, fc.boolean(), (incoming, isTrusted) => {
+        const peer = isTrusted ? proxy : stranger;
+        const reading = readHead(incoming, peer, { limits, trust });
+        if (reading.kind === "refused") return expect(reading.id).not.toBe("");
+        const { head } = reading;
+        expect(head.path.startsWith("/")).toBe(true);
+        expect(() => decodeURIComponent(head.path)).not.toThrow();
+        expect(head.host).toBe(head.host.toLowerCase());
+        expect(incoming.target.length).toBeLessThanOrEqual(limits.targetBytesMax);
+        const names = head.headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+        for (const ours of ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port"])
+          expect(names.filter((name) => name === ours)).toHaveLength(1);
+        for (const bound of ["connection", "transfer-encoding", "te", "upgrade"]) expect(names).not.toContain(bound);
+        if (isTrusted) return;
+        expect(head.sourceIp).toBe(stranger.address);
+        expect(names.filter((name) => name.startsWith("x-forwarded-"))).toHaveLength(4);
+        expect(names).not.toContain("forwarded");
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

@@ -82,6 +82,7 @@ describe("setFunctionVariables", () => {
       NODE_ENV: "production",
       ARC_ENV: "production",
       ARC_APP_NAME: "shop",
+      ARC_HTTP: "aws_proxy",
       AWS_LAMBDA_FUNCTION_NAME: "src/http/get-index",
       LAMBDA_TASK_ROOT: "/function",
     });

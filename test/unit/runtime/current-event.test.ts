@@ -2,9 +2,10 @@
 import { describe, expect, it } from "vitest";
 import fc from "fast-check";
 import type { RequestHeader } from "../../../runtime-image/contract/envelope.ts";
-import { createCurrentEvents, toRouteKey } from "../../../runtime-image/runtime/generations/current-event.ts";
+import { createCurrentEvents } from "../../../runtime-image/runtime/generations/current-event.ts";
+import { toRouteKey } from "../../../runtime-image/runtime/generations/request-route.ts";
 
-const toEvent = createCurrentEvents({ apiId: "app1" });
+const toEvent = createCurrentEvents({ apiId: "app1", rawJson: false });
 const eventOf = (fields: Partial<RequestHeader> = {}, body = "") => toEvent({ ...HEADER, ...fields }, Buffer.from(body));
 
 const HEADER: RequestHeader = {
@@ -142,6 +143,12 @@ describe("the body", () => {
       expect(copy).toMatchObject({ body: "aGVsbG8=", isBase64Encoded: true });
   });
 
+  it("keeps the flag when it is assigned what it is already, as adapters do", () => {
+    const event = eventOf({}, "a=1");
+    event.body = event.body ?? "";
+    expect(event).toMatchObject({ body: "YT0x", isBase64Encoded: true });
+  });
+
   it("clears the flag when it is assigned, as the contract's GraphQL example needs", () => {
     const event = eventOf({}, "hello");
     event.body = '{"query":"{hello}"}';
@@ -163,5 +170,41 @@ describe("the body", () => {
         expect(eventOf({ query, headers: headers.flat() }).version).toBe("2.0");
       }),
     );
+  });
+});
+
+describe("the body of an app that wants raw JSON", () => {
+  const toRawEvent = createCurrentEvents({ apiId: "app1", rawJson: true });
+  const rawEventOf = (type: string, body: string, encoding: BufferEncoding = "utf8") =>
+    toRawEvent({ ...HEADER, headers: ["Content-Type", type] }, Buffer.from(body, encoding));
+
+  it.each(["application/json", "Application/JSON; charset=utf-8", "application/vnd.api+json"])("is plain text for %s", (type) => {
+    const event = rawEventOf(type, '{"a":"ž"}');
+    expect(event).toMatchObject({ body: '{"a":"ž"}', isBase64Encoded: false });
+    expect(JSON.parse(JSON.stringify(event))).toMatchObject({ body: '{"a":"ž"}', isBase64Encoded: false });
+  });
+
+  it.each(["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "application/x-ndjson", ""])(
+    "stays base64 for %j",
+    (type) => {
+      expect(rawEventOf(type, "{}")).toMatchObject({ body: "e30=", isBase64Encoded: true });
+    },
+  );
+
+  it("stays base64 where it is no UTF-8", () => {
+    expect(rawEventOf("application/json", "22ff22", "hex")).toMatchObject({ body: "Iv8i", isBase64Encoded: true });
+  });
+
+  it("is absent where there is none", () => {
+    expect(rawEventOf("application/json", "")).not.toHaveProperty("body");
+    expect(rawEventOf("application/json", "").isBase64Encoded).toBe(false);
+  });
+});
+
+describe("the flag of an assigned body", () => {
+  it("stays cleared where nothing was assigned: no base64 comes back", () => {
+    const event = eventOf({}, "hello");
+    event.body = null;
+    expect(event).toMatchObject({ body: null, isBase64Encoded: false });
   });
 });

@@ -1,31 +1,31 @@
-// The layer that a function's files make.
+// The layer that the files of a build make.
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { functionEntries } from "../../../orchestrator/images/function-tar.ts";
+import { buildEntries } from "../../../orchestrator/images/build-tar.ts";
 import { loadedLibraries } from "../../../orchestrator/images/own-node-files.ts";
 
 const file = (path: string, isExecutable = false) => ({ path, bytes: Buffer.from(path), isExecutable });
 
-describe("the layer of a function", () => {
+describe("the layer of a build", () => {
   it("names every folder once before the files in it", () => {
-    const entries = functionEntries("/function", [file("lib/deep/a.js"), file("lib/b.js"), file("index.js")]);
+    const entries = buildEntries("/app", [file("lib/deep/a.js"), file("lib/b.js"), file("index.js")]);
     expect(entries.map((entry) => `${entry.kind} ${entry.path}`)).toEqual([
-      "folder function",
-      "folder function/lib",
-      "folder function/lib/deep",
-      "file function/lib/deep/a.js",
-      "file function/lib/b.js",
-      "file function/index.js",
+      "folder app",
+      "folder app/lib",
+      "folder app/lib/deep",
+      "file app/lib/deep/a.js",
+      "file app/lib/b.js",
+      "file app/index.js",
     ]);
   });
 
   it("keeps what is executable and lets nobody but root write", () => {
-    const entries = functionEntries("/function", [file("run.sh", true), file("index.js")]);
+    const entries = buildEntries("/app", [file("run.sh", true), file("index.js")]);
     expect(entries.map((entry) => entry.mode.toString(8))).toEqual(["755", "755", "644"]);
   });
 
   it.each(["../up.js", "/etc/passwd", "a/../../b", ".."])("refuses the path %s", (path) => {
-    expect(() => functionEntries("/function", [file(path)])).toThrow("leads out");
+    expect(() => buildEntries("/app", [file(path)])).toThrow("leads out");
   });
 });
 

@@ -1,19 +1,19 @@
-// A function's files as the tar of one image layer.
+// The files of a build as the tar of one image layer.
 import assert from "node:assert/strict";
 import { posix } from "node:path";
 import type { Readable } from "node:stream";
 import { packTar, type TarEntry } from "./tar.ts";
 
-interface FunctionFile {
+interface File {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
 }
 
-export const functionTar = (folder: string, files: readonly FunctionFile[]): Readable => packTar(functionEntries(folder, files));
+export const buildTar = (folder: string, files: readonly File[]): Readable => packTar(buildEntries(folder, files));
 
 /** Folders first, each once; everything belongs to root, so that a function cannot change its own files. */
-export function functionEntries(folder: string, files: readonly FunctionFile[]): TarEntry[] {
+export function buildEntries(folder: string, files: readonly File[]): TarEntry[] {
   const root = folder.replace(/^\/+/, "");
   const folders = new Set([root]);
   const entries: TarEntry[] = [];

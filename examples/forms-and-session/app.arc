@@ -1,0 +1,8 @@
+@app
+forms-and-session
+
+@http
+get /
+post /login
+post /logout
+get /whoami

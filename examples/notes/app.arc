@@ -1,0 +1,6 @@
+@app
+notes
+
+@http
+get /notes
+post /notes

@@ -1,0 +1,6 @@
+@app
+shared-code
+
+@http
+get /
+post /total

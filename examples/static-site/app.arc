@@ -1,0 +1,4 @@
+@app
+static-site
+
+@static

@@ -1,0 +1,5 @@
+@app
+typescript
+
+@http
+get /greet/:name

@@ -1,0 +1,76 @@
+// Makes the buckets of sessions and documents in the account of one app and environment, and keeps their settings as they should be.
+import { setTimeout as delay } from "node:timers/promises";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { BROKER_REQUEST_TIMEOUT_MS, BROKER_STORE_ENSURE_TIMEOUT_MS, STORE_VALUE_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import { STORE_BUCKETS, storePrefix, storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
+import type { BrokerConnection, Received } from "./connection.ts";
+
+const RETRY_DELAY_MS = 50;
+const NAME_IN_USE = 10_058; // JetStream's code for a stream that is there with other settings.
+const ACCOUNT_NOT_READY = new Set([
+  10_039, // JetStream is not enabled for the account: its claims are still on their way.
+  10_008, // JetStream is temporarily unavailable.
+]);
+
+export async function ensureStores(connection: BrokerConnection): Promise<void> {
+  for (const bucket of STORE_BUCKETS) await ensureStream(connection, bucket);
+}
+
+/**
+ * Creating it again with the same settings changes nothing. Named as a key-value bucket, so that every tool for those can read it;
+ * stricter than one: no rollups, with which one message could remove all others, and no purge.
+ */
+export function storeConfig(bucket: StoreBucket): Readonly<Record<string, unknown>> {
+  return {
+    name: storeStream(bucket),
+    subjects: [`${storePrefix(bucket)}>`],
+    storage: "file",
+    retention: "limits",
+    max_msgs_per_subject: 1,
+    discard: "new", // Full means that new values are refused, never that old ones go.
+    max_msg_size: STORE_VALUE_BYTES_MAX,
+    num_replicas: 1,
+    allow_direct: true, // The one replica answers itself, so a read sees the write before it.
+    allow_rollup_hdrs: false,
+    deny_purge: true,
+    deny_delete: false, // Destroying deletes the one message that holds the value: it needs no room and leaves nothing behind.
+    duplicate_window: 1_000_000_000, // Message ids are not used; one second keeps the table of them empty.
+  };
+}
+
+async function ensureStream(connection: BrokerConnection, bucket: StoreBucket): Promise<void> {
+  const deadlineMs = performance.now() + BROKER_STORE_ENSURE_TIMEOUT_MS;
+  for (;;) {
+    const refusal = await askForStream(connection, "CREATE", bucket);
+    if (refusal === null) return;
+    const isOutdated = refusal.code === NAME_IN_USE;
+    const last = isOutdated ? await askForStream(connection, "UPDATE", bucket) : refusal;
+    if (last === null) return;
+    if (!ACCOUNT_NOT_READY.has(last.code) || performance.now() > deadlineMs)
+      throw new PlatformError("NATS_FAILED", { detail: `JetStream refused to make the bucket "${bucket}": ${last.text}.` });
+    await delay(RETRY_DELAY_MS);
+  }
+}
+
+interface Refusal {
+  readonly code: number;
+  readonly text: string;
+}
+
+async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE", bucket: StoreBucket): Promise<Refusal | null> {
+  const answer = await connection.ask({
+    subject: `$JS.API.STREAM.${action}.${storeStream(bucket)}`,
+    bytes: Buffer.from(JSON.stringify(storeConfig(bucket))),
+    timeoutMs: BROKER_REQUEST_TIMEOUT_MS,
+    read: outcomeIn,
+  });
+  return answer === null ? { code: 10_008, text: "nothing answers" } : answer.refusal;
+}
+
+/** Wrapped, because null would mean that this is no answer. */
+function outcomeIn(message: Received): { readonly refusal: Refusal | null } {
+  const value: unknown = JSON.parse(Buffer.from(message.bytes).toString("utf8"));
+  const { error } = (value ?? {}) as { error?: { err_code?: unknown; description?: unknown } }; // The broker's own answer, on an inbox only it was told of.
+  if (error === undefined) return { refusal: null };
+  return { refusal: { code: Number(error.err_code), text: String(error.description) } };
+}

@@ -4,13 +4,12 @@ import { ENVELOPE_VERSION } from "../runtime-image/contract/envelope.ts";
 import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
 import { ANSWER_STALL_TIMEOUT_MS, REQUEST_BYTES_BUFFERED_MAX } from "../runtime-image/contract/limits.ts";
-import type { AppUpstream } from "./app-upstream.ts";
-import type { Apps, ServedApp } from "./apps.ts";
+import type { Apps, LiveApp, ServedApp } from "./apps.ts";
 import { collectBody, NO_BODY } from "./body.ts";
 import type { Clock } from "./clock.ts";
 import { NO_PAGES } from "./error-page.ts";
 import type { Peer, Trust } from "./forwarded.ts";
-import { HttpExchange, HttpJob, type HttpJobParts, type Serving } from "./http-job.ts";
+import { HttpExchange, HttpJob, type AnswerFromSite, type HttpJobParts, type Serving } from "./http-job.ts";
 import type { Log } from "./log.ts";
 import { readHead, type RequestHead } from "./request-head.ts";
 import type { RouteMatch } from "./routing/match.ts";
@@ -105,7 +104,7 @@ export function createHandler(parts: HandlerParts): Handler {
   const dispatch = (common: HttpJobParts, head: RequestHead, { app, body }: { app: ServedApp; body: Uint8Array }): void => {
     const { live } = app;
     const target = live === null ? NOTHING : chooseTarget(live, head);
-    if (live !== null && target.kind === "function") return submit(live.upstream, common, head, { match: target.match, body });
+    if (live !== null && target.kind === "function") return submit(live, common, head, { match: target.match, body });
     const exchange = new HttpExchange(common);
     exchange.bodyBytes = body.length;
     try {
@@ -119,8 +118,15 @@ export function createHandler(parts: HandlerParts): Handler {
     }
   };
 
+  /** The function passed the request on to the files of its app. */
+  const answerFromSite: AnswerFromSite = (job, { path, isSpa }) => {
+    const { site, request, parts: common } = job;
+    if (site === null) return job.fail("ROUTE_NOT_FOUND");
+    parts.staticFiles.serve(job, { site: { ...site, isSpa }, area: "root", head: { method: request.method, path, accept: common.accept } });
+  };
+
   const submit = (
-    upstream: AppUpstream,
+    live: LiveApp,
     common: HttpJobParts,
     head: RequestHead,
     { match, body }: { match: RouteMatch; body: Uint8Array },
@@ -139,10 +145,10 @@ export function createHandler(parts: HandlerParts): Handler {
       scheme,
       httpVersion,
     };
-    const job = new HttpJob(common, { ...request, startEpochMs: clock.epochMs() }, { body });
+    const job = new HttpJob(common, { ...request, startEpochMs: clock.epochMs() }, { body, site: live.site, answerFromSite });
     job.bodyBytes = body.length;
     try {
-      upstream.submit(match.key, job);
+      live.upstream.submit(match.key, job);
     } catch (cause) {
       log.error("a request could not be dispatched", { requestId: id, cause });
       job.fail("INTERNAL");

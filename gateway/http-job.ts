@@ -5,7 +5,8 @@ import type { ErrorCode } from "../runtime-image/contract/errors.ts";
 import { createSink, writeError, writeErrorAndLinger, writeWhole } from "./answer.ts";
 import { giveBack, type ByteCount } from "./body.ts";
 import { acceptsHtml, errorAnswer, type ErrorPages, ownErrorAnswer, prefersHtml } from "./error-page.ts";
-import type { BodySink, HeldAnswer, Job, RequestParts, WholeAnswer } from "./dispatch/job.ts";
+import type { BodySink, HeldAnswer, Job, RequestParts, SiteAnswer, WholeAnswer } from "./dispatch/job.ts";
+import type { Site } from "./sites/site.ts";
 
 /** What all requests of a gateway share. */
 export interface Serving {
@@ -17,7 +18,15 @@ export interface Serving {
   isStopping: boolean;
 }
 
-const NO_PARTS: { readonly body: Uint8Array } = { body: new Uint8Array(0) };
+/** What of the app a job takes along. */
+interface JobParts {
+  readonly body: Uint8Array;
+  readonly site: Site | null; // As it was when the request was sent.
+  readonly answerFromSite: AnswerFromSite;
+}
+
+/** One for all jobs of a gateway. */
+export type AnswerFromSite = (job: HttpJob, asked: SiteAnswer) => void;
 
 export interface HttpJobParts {
   readonly serving: Serving;
@@ -94,11 +103,15 @@ export class HttpExchange {
 export class HttpJob extends HttpExchange implements Job {
   readonly request: RequestParts;
   readonly body: Uint8Array;
+  readonly site: Site | null;
+  readonly #answerFromSite: AnswerFromSite;
 
-  constructor(parts: HttpJobParts, request: RequestParts, { body } = NO_PARTS) {
+  constructor(parts: HttpJobParts, request: RequestParts, { body, site, answerFromSite }: JobParts) {
     super(parts);
     this.request = request;
     this.body = body;
+    this.site = site;
+    this.#answerFromSite = answerFromSite;
   }
 
   answer(header: WholeAnswer, body: Uint8Array): void {
@@ -106,6 +119,10 @@ export class HttpJob extends HttpExchange implements Job {
     const written = writeWhole(this.parts.response, { header, body, requestId: this.parts.id });
     if (written === null) this.fail("HANDLER_ANSWER_INVALID", "A status, length or header of the answer cannot be sent.");
     else this.end();
+  }
+
+  answerFromSite(header: SiteAnswer): void {
+    this.#answerFromSite(this, header);
   }
 
   stream(header: HeldAnswer): BodySink | null {

@@ -34,7 +34,7 @@ function createGateway(config: GatewayConfig, log: Log): Gateway {
   const snapshots = createSnapshots();
   let isReady = false;
   const openUpstream: OpenUpstream = (appId, access) => openAppUpstream({ appId, access, gatewayId, clock: systemClock, log });
-  const apps = createApps(openUpstream, createSiteOpener(config.sitesFolder, log));
+  const apps = createApps(openUpstream, createSiteOpener(config.sitesFolder, { nowMs: systemClock.nowMs, log }));
   const staticFiles = createStaticFiles({ sitesFolder: config.sitesFolder, nowMs: systemClock.nowMs, log });
   const proxy = createProxy({ nowMs: systemClock.nowMs, log });
   const handler = createHandler({ config, apps, trust, staticFiles, proxy, isReady: () => isReady, clock: systemClock, log });

@@ -7,6 +7,7 @@ import { addInit } from "./commands/init-command.ts";
 import { addLogs } from "./commands/logs-command.ts";
 import { addNats } from "./commands/nats-command.ts";
 import { addPromote } from "./commands/promote-command.ts";
+import { addTypes } from "./commands/types-command.ts";
 import { addUp } from "./commands/up-command.ts";
 import { environmentSettings } from "./config.ts";
 import { createOutput } from "./log.ts";
@@ -25,7 +26,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const settle = (exitCode: number): void => {
     outcome.exitCode = exitCode;
   };
-  for (const add of [addUp, addInit, addLogs, addPromote, addImage, addNats]) add(program);
+  for (const add of [addUp, addInit, addLogs, addPromote, addImage, addNats, addTypes]) add(program);
   addDoctor(program, settle);
   for (const command of program.commands) command.exitOverride();
   try {

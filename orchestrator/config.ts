@@ -101,10 +101,19 @@ function isRange(text: string): boolean {
   }
 }
 
+export interface EnvironmentSettings {
+  readonly dockerHost: string | null;
+  readonly natsServer: string | null;
+  readonly searchPath: string;
+  readonly extraCaCerts: string | null; // A file; installs of packages trust it as this process does.
+  readonly noColor: boolean;
+}
+
 /** The environment variables that the orchestrator reads, all of them. */
-export const environmentSettings = (): { dockerHost: string | null; natsServer: string | null; searchPath: string; noColor: boolean } => ({
+export const environmentSettings = (): EnvironmentSettings => ({
   dockerHost: process.env["DOCKER_HOST"] ?? null,
   natsServer: process.env["NATS_SERVER"] ?? null,
   searchPath: process.env["PATH"] ?? "",
+  extraCaCerts: process.env["NODE_EXTRA_CA_CERTS"] ?? null,
   noColor: process.env["NO_COLOR"] !== undefined,
 });

@@ -10,7 +10,8 @@ import { ensureToken } from "./api/access.ts";
 import { startApi } from "./api/server.ts";
 import { apiRoutes } from "./api/routes.ts";
 import type { AppSource } from "./apps/app-source.ts";
-import type { AppPlan } from "./builds/build-plan.ts";
+import { type AppPlan, planApp } from "./builds/build-plan.ts";
+import { createBuildTools } from "./builds/build-tools.ts";
 import { systemClock } from "./clock.ts";
 import { type UpSettings, environmentSettings } from "./config.ts";
 import { chooseEngine } from "./engines/choose-engine.ts";
@@ -32,6 +33,8 @@ import { type Publication, publishFolder } from "./releases/publish-folder.ts";
 
 export interface Platform {
   readonly engineLine: string;
+  /** The plan with the packages that functions use, which may have to be installed first. */
+  plan(app: AppSource): Promise<AppPlan>;
   /** Builds what changed and puts it live on staging; changed variables reach production as well. */
   publish(planned: AppPlan): Promise<Publication>;
   promote(): Promise<DeployOutcome>;
@@ -119,8 +122,21 @@ function runningPlatform(running: {
   parts: AsyncDisposableStack;
 }): Platform {
   const { home, appId, engine, deployer, output, parts } = running;
+  const installing = new AbortController();
+  parts.defer(() => installing.abort());
+  const { searchPath, extraCaCerts } = environmentSettings();
+  const tools = createBuildTools({
+    home: home.path,
+    engine,
+    nodePath: process.execPath,
+    searchPath,
+    extraCaCerts,
+    progress: (line) => output.step(line),
+    signal: installing.signal,
+  });
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
+    plan: async (app) => planApp(app, tools),
     async publish(planned) {
       const sitesFolder = sitesFolderOf(home);
       const published = await publishFolder(planned, { appId, engine, deployer, clock: systemClock, environment: "staging", sitesFolder });

@@ -3,18 +3,20 @@ import type { AnswerHeader, RequestHeader } from "../../runtime-image/contract/e
 import type { ErrorCode } from "../../runtime-image/contract/errors.ts";
 
 export type WholeAnswer = Extract<AnswerHeader, { kind: "whole" }>;
+export type SiteAnswer = Extract<AnswerHeader, { kind: "site" }>;
 export type HeldAnswer = Extract<AnswerHeader, { kind: "held" }>;
 
 /** Everything of the envelope that does not depend on when it is sent. */
 export type RequestParts = Omit<RequestHeader, "timeoutMs">;
 
-/** One request of a client. Exactly one of answer(), stream() and fail() is called, once. */
+/** One request of a client. Exactly one of answer(), stream(), answerFromSite() and fail() is called, once. */
 export interface Job {
   readonly request: RequestParts;
   readonly body: Uint8Array;
   /** Nobody waits for the answer any more. */
   isAbandoned(): boolean;
   answer(header: WholeAnswer, body: Uint8Array): void;
+  answerFromSite(header: SiteAnswer): void;
   /** Null where the answer cannot be sent; it has been failed then. */
   stream(header: HeldAnswer): BodySink | null;
   fail(code: ErrorCode, detail?: string): void;

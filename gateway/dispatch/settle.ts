@@ -15,6 +15,8 @@ export function settle(job: Job, { instance, bytes, pulls }: { instance: Instanc
       const sink = job.stream(header);
       return sink === null ? pulls.letGo(instance, header.streamId) : pulls.start(instance, header, sink);
     }
+    case "site":
+      return job.answerFromSite(header);
     case "failed":
       return job.fail(...readFailure(header));
     case "chunk":

@@ -1,15 +1,21 @@
 // The static files of a release as a gateway knows them: read once when their release arrives, never for a request.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ERROR_PAGE_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import { ERROR_PAGE_BYTES_MAX, SITE_EARLIER_MS } from "../../runtime-image/contract/limits.ts";
 import type { SiteFile, SiteSnapshot } from "../../runtime-image/contract/snapshot.ts";
-import type { ErrorPages } from "../error-page.ts";
-import { NO_PAGES } from "../error-page.ts";
+import { type ErrorPages, NO_PAGES } from "../error-page.ts";
 import type { Log } from "../log.ts";
 
 export interface Site extends SiteSnapshot {
   readonly files: ReadonlyMap<string, SiteFile> | null; // Null where they cannot be read.
   readonly pages: ErrorPages;
+  readonly earlier: EarlierFiles | null;
+}
+
+/** The files of the site before: its fingerprinted ones are answered a little longer. */
+export interface EarlierFiles {
+  readonly files: ReadonlyMap<string, SiteFile>;
+  readonly untilMs: number;
 }
 
 export type OpenSite = (snapshot: SiteSnapshot, before: Site | null) => Site;
@@ -17,20 +23,19 @@ export type OpenSite = (snapshot: SiteSnapshot, before: Site | null) => Site;
 export const contentsIn = (sitesFolder: string): string => join(sitesFolder, "files");
 
 /** A site that cannot be read must not keep the functions beside it from being served. */
-export function createSiteOpener(sitesFolder: string, log: Log): OpenSite {
+export function createSiteOpener(sitesFolder: string, { nowMs, log }: { readonly nowMs: () => number; readonly log: Log }): OpenSite {
   return (snapshot, before) => {
     // Most snapshots are about instances: the same site goes on.
     if (before?.siteId === snapshot.siteId && before.files !== null) return { ...before, ...snapshot };
+    const earlierFiles = before?.files ?? null;
+    const earlier = earlierFiles === null ? null : { files: earlierFiles, untilMs: nowMs() + SITE_EARLIER_MS };
     try {
       const files = readIndex(sitesFolder, snapshot.siteId);
-      return {
-        ...snapshot,
-        files,
-        pages: { notFound: readPage(sitesFolder, files, "404.html"), failed: readPage(sitesFolder, files, "500.html") },
-      };
+      const pages = { notFound: readPage(sitesFolder, files, "404.html"), failed: readPage(sitesFolder, files, "500.html") };
+      return { ...snapshot, files, pages, earlier };
     } catch (cause) {
       log.error("the static files of a release cannot be read", { siteId: snapshot.siteId, cause });
-      return { ...snapshot, files: null, pages: NO_PAGES };
+      return { ...snapshot, files: null, pages: NO_PAGES, earlier };
     }
   };
 }

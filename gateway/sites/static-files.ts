@@ -5,9 +5,9 @@ import { ANSWER_STALL_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts"
 import type { HttpExchange } from "../http-job.ts";
 import type { Log } from "../log.ts";
 import type { RequestHead } from "../request-head.ts";
-import { findFile, type FoundFile } from "./lookup.ts";
+import { type AskedFile, findFile, type FoundFile } from "./lookup.ts";
 import { represent } from "./representation.ts";
-import { contentsIn, type Site } from "./site.ts";
+import { contentsIn, type EarlierFiles, type Site } from "./site.ts";
 
 export interface StaticFiles {
   serve(exchange: HttpExchange, asked: AskedOfSite): void;
@@ -67,13 +67,19 @@ export function createStaticFiles(parts: { readonly sitesFolder: string; readonl
     }
   };
 
+  const findEarlier = ({ files, untilMs }: EarlierFiles, asked: AskedFile): FoundFile | null => {
+    const found = parts.nowMs() < untilMs ? findFile({ files, isSpa: false }, asked) : null;
+    return found?.file.isImmutable === true ? found : null;
+  };
+
   return {
     serve(exchange, { site, area, head: { method, path, accept } }) {
-      const { files, isSpa } = site;
+      const { files, isSpa, earlier } = site;
       const isReading = method === "GET" || method === "HEAD";
       if (area === "root" && !isReading) return exchange.fail("ROUTE_NOT_FOUND");
       if (files === null) return exchange.fail("INTERNAL", "The static files of this release cannot be read.");
-      const found = findFile({ files, isSpa }, { path, area, accept });
+      const asked = { path, area, accept };
+      const found = findFile({ files, isSpa }, asked) ?? (earlier === null ? null : findEarlier(earlier, asked));
       if (found === null) exchange.fail("ROUTE_NOT_FOUND", undefined, { isPageForAll: true });
       else if (isReading) sendFile(exchange, found);
       else exchange.fail("METHOD_NOT_ALLOWED", undefined, { headers: ["allow", "GET, HEAD"] });

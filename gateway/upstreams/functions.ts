@@ -136,7 +136,8 @@ function subscribeAll(connection: NatsConnection, options: LinkOptions): void {
       callback: (error, message) => {
         try {
           if (error !== null) throw error;
-          onDelivery(deliveryOf(message));
+          // Nothing of ours has headers and bytes. What the broker reads out of a bucket has, and instances could have it sent here.
+          if (message.headers === undefined || message.data.length === 0) onDelivery(deliveryOf(message));
         } catch (cause) {
           options.onError("a message from the broker could not be handled", cause);
         }

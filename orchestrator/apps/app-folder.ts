@@ -11,8 +11,6 @@ import type { Findings } from "./pragmas.ts";
 import { duplicateProblems, routeOfFolder } from "./routes.ts";
 import { readVariables } from "./variables.ts";
 
-export { isInside } from "./folders.ts";
-
 export interface ReadOptions {
   readonly generation?: AppGeneration | null; // What the platform was told of the app; it wins over the manifest.
 }

@@ -26,7 +26,9 @@ export async function isFolder(path: string): Promise<boolean> {
 export async function folderNamesIn(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   const names = await Promise.all(
-    entries.map(async (entry) => (entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(join(path, entry.name)))) ? entry.name : null)),
+    entries.map(async (entry) =>
+      entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(join(path, entry.name)))) ? entry.name : null,
+    ),
   );
   return names.filter((name) => name !== null).toSorted();
 }

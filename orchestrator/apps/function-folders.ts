@@ -19,14 +19,16 @@ export interface FunctionSurroundings {
 export async function findFunctions(surroundings: FunctionSurroundings, findings: Findings): Promise<FunctionSource[]> {
   const { routes } = surroundings.manifest;
   const preferred = new Set(routes.filter((route) => route.source === null).map((route) => candidatesOf(route)[0]));
-  const functions = await Promise.all(
+  const found = await Promise.all(
     routes.map(async (route) => {
       // "get-my-event" may be /my-event written with the contract's dash, but not where /my/event lays claim to it.
       const candidates = candidatesOf(route).filter((name, index) => index === 0 || !preferred.has(name));
-      return findFunction(route, candidates, surroundings, findings);
+      const own: Findings = { problems: [], warnings: [] };
+      return { fn: await findFunction(route, candidates, surroundings, own), own };
     }),
   );
-  return functions.filter((fn) => fn !== null);
+  for (const { own } of found) findings.problems.push(...own.problems.filter((problem) => !findings.problems.includes(problem)));
+  return found.map(({ fn }) => fn).filter((fn) => fn !== null);
 }
 
 const candidatesOf = (route: ManifestRoute): string[] =>
@@ -88,7 +90,14 @@ async function ownSettings(folder: string, name: string, findings: Findings) {
 function packagesOf(route: ManifestRoute, optOuts: readonly SharedPackage[], { manifest, shared }: FunctionSurroundings): SharedPackage[] {
   return shared
     .map(({ packageName }) => packageName)
-    .filter((name) => !optOuts.includes(name) && isMeantFor(route, manifest.shared.find((setting) => setting.packageName === name)));
+    .filter(
+      (name) =>
+        !optOuts.includes(name) &&
+        isMeantFor(
+          route,
+          manifest.shared.find((setting) => setting.packageName === name),
+        ),
+    );
 }
 
 /** A list in the manifest decides; without one, shared code is for all, and views for what shows pages. */

@@ -169,13 +169,14 @@ function readProxyUrls(items: readonly unknown[], { problems, warnings }: Findin
     if (url === undefined) continue;
     const problem = typeof url === "string" ? urlProblem(url) : `should be a URL, got ${show(url)}`;
     if (problem !== null) problems.push(`@proxy ${environment}: ${problem}`);
-    else urls[environment] = String(url);
+    else if (typeof url === "string") urls[environment] = url;
   }
   const others = settingNames(items).filter((name) => name !== "testing" && !ENVIRONMENTS.some((environment) => environment === name));
   for (const name of others) problems.push(`@proxy: should name testing, staging or production, got ${show(name)}`);
   if (items.length > 0 && others.length === 0)
     for (const environment of ENVIRONMENTS)
-      if (settingOf(items, environment) === undefined) warnings.push(`@proxy: has no URL for ${environment}, so nothing is passed on there`);
+      if (settingOf(items, environment) === undefined)
+        warnings.push(`@proxy: has no URL for ${environment}, so nothing is passed on there`);
   return urls;
 }
 

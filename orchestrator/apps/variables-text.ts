@@ -20,7 +20,8 @@ export function parseEnvText(text: string): VariablesText {
   return parseLines(text, "every", (line, section) => {
     const header = /^@(\S+)\s*(?:#.*)?$/.exec(line.trimStart());
     if (header !== null) return { kind: "section", section: SECTIONS[header[1] ?? ""] ?? null };
-    const assignment = /^\s*(?:export\s+)?([^\s=]+)\s*=[^\S\n]*/.exec(line) ?? (section === "every" ? null : /^\s*(\S+)[^\S\n]+/.exec(line));
+    const assignment =
+      /^\s*(?:export\s+)?([^\s=]+)\s*=[^\S\n]*/.exec(line) ?? (section === "every" ? null : /^\s*(\S+)[^\S\n]+/.exec(line));
     return assignment === null ? { kind: "wrong" } : { kind: "variable", key: assignment[1] ?? "", valueAt: assignment[0].length };
   });
 }

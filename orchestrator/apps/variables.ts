@@ -53,7 +53,9 @@ export function checkVariables(files: readonly FileOfVariables[]): Checked<Varia
       }
       const problem = lineProblem(line);
       if (problem !== null) problems.push(`${where}: ${problem}`);
-      else for (const environment of ENVIRONMENTS) if (line.section === "every" || line.section === environment) value[environment][line.key] = line.value;
+      else
+        for (const environment of ENVIRONMENTS)
+          if (line.section === "every" || line.section === environment) value[environment][line.key] = line.value;
     }
   }
   for (const environment of ENVIRONMENTS) {

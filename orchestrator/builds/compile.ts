@@ -172,9 +172,7 @@ function withRequire(bytes: Uint8Array, text: string): Uint8Array {
 function asProblems(cause: unknown, path: string): string[] {
   const errors = messagesOf(cause);
   if (errors === null) throw cause;
-  return errors.map(
-    ({ text, location }) => `${location?.file ?? path}:${location?.line ?? 1}:${(location?.column ?? 0) + 1}: ${text}`,
-  );
+  return errors.map(({ text, location }) => `${location?.file ?? path}:${location?.line ?? 1}:${(location?.column ?? 0) + 1}: ${text}`);
 }
 
 function messagesOf(cause: unknown): readonly Message[] | null {

@@ -27,8 +27,7 @@ export async function findModules(app: AppSource, functions: readonly FunctionSo
   );
   const lacking = installable.filter((folder) => !there.has(folder));
   const requests = (await Promise.all(lacking.map(async (folder) => installRequest(folder, app)))).filter((request) => request !== null);
-  if (install !== null)
-    await Promise.all(requests.map(async (request) => void there.set(request.folder, await install(request))));
+  if (install !== null) await Promise.all(requests.map(async (request) => void there.set(request.folder, await install(request))));
   return {
     of: (folder) => there.get(folder) ?? null,
     isComplete: install !== null || requests.length === 0,

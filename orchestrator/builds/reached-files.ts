@@ -47,7 +47,8 @@ async function entriesOf({ source, files }: FunctionParts, app: AppSource, modul
     entries.set(file.path, file.absolute === null ? { kind: "file", bytes: file.bytes } : { kind: "link", target: file.absolute });
   const ownModules = modules.of(source.folder);
   if (ownModules !== null && source.folder !== app.folder)
-    for (const [path, target] of await linksInto(ownModules, packageFolder(source, ""), entries)) entries.set(path, { kind: "link", target });
+    for (const [path, target] of await linksInto(ownModules, packageFolder(source, ""), entries))
+      entries.set(path, { kind: "link", target });
   for (const name of source.packages) {
     const sharedModules = app.shared.filter((one) => one.packageName === name).map((one) => modules.of(one.folder))[0] ?? null;
     if (sharedModules !== null) entries.set(`${packageFolder(source, name)}/node_modules`, { kind: "link", target: sharedModules });

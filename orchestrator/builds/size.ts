@@ -25,11 +25,7 @@ export function assertSize(functionName: string, files: readonly Sized[], bytesM
     });
 }
 
-function largestEntries(
-  functionName: string,
-  files: readonly Sized[],
-  sizeOf: (file: Sized) => number,
-): { name: string; size: number }[] {
+function largestEntries(functionName: string, files: readonly Sized[], sizeOf: (file: Sized) => number): { name: string; size: number }[] {
   const sums = new Map<string, number>();
   for (const file of files) {
     const name = entryOf(functionName, file.path);

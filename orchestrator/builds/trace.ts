@@ -50,7 +50,14 @@ export function createTracer(workspace: Workspace, entries: WorkspaceEntries, me
     async trace({ entries: codePaths, workingFolder, isIgnored }) {
       const { fileList } = await nodeFileTrace(
         codePaths.map((path) => join(folder, path)),
-        { base: folder, processCwd: join(folder, workingFolder), ignore: isIgnored, exportsOnly: true, cache, fileIOConcurrency: FILES_AT_ONCE },
+        {
+          base: folder,
+          processCwd: join(folder, workingFolder),
+          ignore: isIgnored,
+          exportsOnly: true,
+          cache,
+          fileIOConcurrency: FILES_AT_ONCE,
+        },
       );
       const shipped = await Promise.all([...fileList].filter((path) => !isIgnored(path)).map(fileAt));
       return shipped.filter((file) => file !== null);

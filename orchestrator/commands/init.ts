@@ -1,7 +1,8 @@
-// Makes a new app: one function that answers GET /, and its manifest. Never touches a folder that holds something.
+// Makes a new app: one function that answers GET /, its manifest, and the types of what functions can import. Never touches a folder that holds something.
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { readTypes, TYPES_FILE } from "./types.ts";
 
 export interface NewApp {
   readonly appName: string;
@@ -13,7 +14,7 @@ export async function initApp(path: string): Promise<NewApp> {
   const folder = resolve(path);
   await claimFolder(folder);
   const appName = appNameOf(folder);
-  const files = filesOf(appName);
+  const files = filesOf(appName, await readTypes());
   for (const [file, text] of files) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await writeFile(join(folder, file), text, { flag: "wx" }); // Whatever came to be there meanwhile stays.
@@ -31,10 +32,11 @@ export function appNameOf(folder: string): string {
   return dashed.slice(0, 63).replace(/-+$/, "") || "app";
 }
 
-function filesOf(appName: string): readonly (readonly [file: string, text: string])[] {
+function filesOf(appName: string, types: string): readonly (readonly [file: string, text: string])[] {
   return [
     ["app.arc", `@app\n${appName}\n\n@http\nget /\n`],
     ["src/http/get-index/index.js", HANDLER],
+    [TYPES_FILE, types],
     [".gitignore", "node_modules/\n.orchestrator/\n"],
   ];
 }

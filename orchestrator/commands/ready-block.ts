@@ -65,7 +65,7 @@ function restRows({ app, sizedSite }: ReadyFacts): (readonly [string, string])[]
   const rows: (readonly [string, string])[] = [];
   if (sizedSite !== null) {
     const files = `${sizedSite.fileCount} file${sizedSite.fileCount === 1 ? "" : "s"} of ${app.site?.folder.slice(app.folder.length + 1)}/`;
-    rows.push(["static", `${files} below /_static${sizedSite.answersRoot ? " and on every path without a route" : ""}`]);
+    rows.push(["static", `${files} below /_static${sizedSite.answersRoot ? rootText({ staging, production }) : ""}`]);
   }
   if (staging !== undefined && staging === production) rows.push(["proxy", `paths without a route go to ${staging}`]);
   else {
@@ -73,4 +73,11 @@ function restRows({ app, sizedSite }: ReadyFacts): (readonly [string, string])[]
     if (production !== undefined) rows.push(["proxy", `paths without a route go to ${production} on production`]);
   }
   return rows;
+}
+
+/** A proxy comes before the files: they answer only where there is none. */
+function rootText(proxies: { readonly staging: string | undefined; readonly production: string | undefined }): string {
+  const urls = Object.values(proxies).filter((url) => url !== undefined);
+  if (urls.length === 2) return "";
+  return urls.length === 0 ? " and on every path without a route" : " and, where there is no proxy, on every path without a route";
 }

@@ -50,14 +50,23 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
   try {
     if (settings.generation !== null) await writeAppRecord(settings.home, record);
     // A stop that comes while things start is heard between two steps, and takes back what there is.
-    if (!stop.isAsked()) await deploy(settings, { app, planned, platform, output });
-    const watching = settings.isWatching && !stop.isAsked() ? reloadOnChange({ settings, record, platform, output, app, planned }) : null;
+    const whole = planned.isComplete ? planned : await wholePlan(platform, app, stop);
+    if (whole !== null && !stop.isAsked()) await deploy(settings, { app, planned: whole, platform, output });
+    const isWatching = settings.isWatching && whole !== null && !stop.isAsked();
+    const watching = isWatching ? reloadOnChange({ settings, record, platform, output, app, planned: whole }) : null;
     await stop.asked;
     watching?.close();
   } finally {
     await platform.stop();
   }
   output.facts("stopped", ["stopped; nothing is left running"], {});
+}
+
+/** Null where a stop was asked for before packages were installed, which may take minutes. */
+async function wholePlan(platform: Platform, app: AppSource, stop: StopSignal): Promise<AppPlan | null> {
+  const planning = platform.plan(app);
+  planning.catch(() => undefined); // Where a stop comes first, nobody asks for it any more.
+  return Promise.race([planning, stop.asked.then(() => null)]);
 }
 
 /** What was said now, or what was said last. */
@@ -134,7 +143,7 @@ function reloadOnChange({ settings, record, platform, output, app: first, planne
     watch.include(app.watchedFolders);
     if (app.warnings.join("\n") !== warned.join("\n")) warnOf(app, output);
     warned = app.warnings;
-    const planned = await planApp(app);
+    const planned = await platform.plan(app);
     const ids = idsOf(planned);
     if (ids === known) return; // Saved without a change, or a file that no function ships.
     const { outcome, seconds } = await timed(async () => platform.publish(planned));

@@ -47,6 +47,7 @@ export interface ContainerOptions {
   readonly Entrypoint?: string[];
   readonly Cmd?: string[];
   readonly Env?: string[];
+  readonly WorkingDir?: string;
   readonly User?: string;
   readonly Hostname?: string;
   readonly Labels: Record<string, string>;

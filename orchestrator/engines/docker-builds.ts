@@ -82,9 +82,7 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
       HostConfig: NEVER_STARTED,
     });
     try {
-      await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () =>
-        docker.containers.readFiles(source, APP_FOLDER),
-      );
+      await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () => docker.containers.readFiles(source, APP_FOLDER));
     } finally {
       await docker.containers.remove(source);
     }

@@ -1,16 +1,18 @@
 // Runs every instance in a container of its own: closed by default, one network per environment, behind a wall.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { ensureNpmImage } from "../images/npm-image.ts";
 import { ensureRuntimeImage, type RuntimeImageOptions } from "../images/runtime-image.ts";
 import { createDockerBuilds } from "./docker-builds.ts";
 import type { DockerApi } from "../docker/api.ts";
 import type { DockerAddress } from "../docker/address.ts";
 import { createDockerClient } from "../docker/client.ts";
 import { containerOptions } from "./docker-container-options.ts";
+import { installInContainer } from "./docker-install.ts";
 import { watchDockerExits } from "./docker-exits.ts";
 import { followDockerLogs } from "./docker-follow.ts";
 import { instanceContainerName, observedInstance, selectorOf, type Platform, type Role } from "./docker-labels.ts";
-import { ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
+import { ensureInstallNetwork, ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
 import { createDockerWall } from "./docker-wall.ts";
 import type { Engine, InstanceSpec } from "./engine.ts";
 
@@ -43,7 +45,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   };
   const builds = createDockerBuilds(docker, platform, runtimeImage);
   const wall = createDockerWall(docker, platform, { image: runtimeImage, via: options.wallThrough ?? "any" });
-  const starting = new Set<string>();
+  const starting = new Set<string>(); // Containers of instances and installs that are being made or live for a moment.
   const nameOf = (instanceId: string): string => instanceContainerName(platform.platformId, instanceId);
   const raiseWall = async (): Promise<void> => {
     prepared.hole = await wall.raise(prepared.broker);
@@ -70,6 +72,19 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       await raiseWall();
     },
     build: (source) => builds.build(source),
+    async install(order) {
+      const name = `orchestrator-${platform.platformId}-install-${order.id}`;
+      starting.add(name);
+      try {
+        // Made with the first install: most apps have none.
+        const image = await ensureNpmImage(docker, { ...options, npmFolder: order.npm.folder });
+        await ensureInstallNetwork(docker, platform);
+        await raiseWall(); // Docker has put rules for the new network before ours.
+        return await installInContainer(docker, order, { name, platform, image });
+      } finally {
+        starting.delete(name);
+      }
+    },
     async start(spec) {
       const name = nameOf(spec.instanceId);
       starting.add(name);
@@ -138,7 +153,7 @@ async function stopContainer(docker: DockerApi, name: string, graceMs: number): 
 
 /** An orchestrator that died between two calls leaves containers that never ran, or that were to live for a moment. */
 async function removeHalfMade(docker: DockerApi, platform: Platform, isInUse: (name: string) => boolean): Promise<void> {
-  for (const role of ["build", "helper"] as const) await removeContainers(docker, platform, (name) => !isInUse(name), { role });
+  for (const role of ["build", "install", "helper"] as const) await removeContainers(docker, platform, (name) => !isInUse(name), { role });
   await removeContainers(docker, platform, (name) => !isInUse(name), { role: "instance", states: ["created"] });
 }
 

@@ -5,8 +5,8 @@ import type { InstanceSpec, ObservedInstance } from "./engine.ts";
 import { LABELS } from "../docker/labels.ts";
 import type { ListedContainer } from "../docker/api.ts";
 
-/** "build" and "helper" live for a moment only; "image" is what several platforms share. */
-export type Role = "instance" | "build" | "helper" | "network" | "image";
+/** "build", "install" and "helper" live for a moment only; "image" is what several platforms share. */
+export type Role = "instance" | "build" | "install" | "helper" | "network" | "image";
 
 export interface Platform {
   readonly platformId: string;
@@ -59,8 +59,10 @@ export function observedInstance(container: ListedContainer): ObservedInstance |
 export const instanceContainerName = (platformId: string, instanceId: string): string => `orchestrator-${platformId}-${instanceId}`;
 export const networkName = (platformId: string, environment: Environment): string => `orchestrator-${platformId}-${environment}`;
 
+export const installNetworkName = (platformId: string): string => `orchestrator-${platformId}-install`;
+
 /** At most 15 characters, the kernel's limit for an interface; hashed, because a platform's id may be longer. */
-export const bridgeName = (platformId: string, environment: Environment): string =>
+export const bridgeName = (platformId: string, environment: Environment | "install"): string =>
   `orc-${shortHash(platformId)}-${environment.slice(0, 1)}`;
 
 export const shortHash = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 8);

@@ -5,7 +5,7 @@ import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/ins
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { DockerApi, NetworkOptions } from "../docker/api.ts";
 import { LABELS } from "../docker/labels.ts";
-import { bridgeName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
+import { bridgeName, installNetworkName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
 
 export type Subnets = Partial<Record<Environment, string>>;
 
@@ -32,6 +32,18 @@ export function networkOptions(platform: Platform, environment: Environment, sub
     },
     ...(subnet !== undefined && { subnet }),
   };
+}
+
+/** Where packages are installed: it leads outwards as the others do, and the wall lets nothing on it through to the broker. */
+export async function ensureInstallNetwork(docker: DockerApi, platform: Platform): Promise<void> {
+  await ensureNetwork(docker, {
+    name: installNetworkName(platform.platformId),
+    labels: labelsOf(platform, "network"),
+    bridgeOptions: {
+      "com.docker.network.bridge.name": bridgeName(platform.platformId, "install"),
+      "com.docker.network.bridge.enable_icc": "false",
+    },
+  });
 }
 
 async function ensureNetwork(docker: DockerApi, options: NetworkOptions): Promise<string> {

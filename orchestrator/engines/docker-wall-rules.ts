@@ -4,6 +4,7 @@ import { shortHash } from "./docker-labels.ts";
 export interface Wall {
   readonly platformId: string;
   readonly bridges: readonly string[]; // Interfaces that our containers' traffic comes in from.
+  readonly brokerlessBridge: string; // The one of them that nothing on needs the broker.
   readonly resolvers: readonly string[]; // IPv4 addresses that Docker's own resolver asks on behalf of a container.
   readonly broker: { readonly host: string; readonly port: number } | null; // Null while it is not known: nothing is let through.
 }
@@ -51,11 +52,11 @@ const chainNames = (platformId: string) => ({
   between: `ORC-${shortHash(platformId)}-BETWEEN`,
 });
 
-function hostRules({ resolvers, broker }: Wall): { match: string; verdict: "ACCEPT" | "DROP" }[] {
+function hostRules({ resolvers, broker, brokerlessBridge }: Wall): { match: string; verdict: "ACCEPT" | "DROP" }[] {
   const accept = (match: string) => ({ match: `${match} `, verdict: "ACCEPT" as const });
   return [
     accept("-m conntrack --ctstate RELATED,ESTABLISHED"),
-    ...(broker === null ? [] : [accept(`-d ${broker.host}/32 -p tcp -m tcp --dport ${broker.port}`)]),
+    ...(broker === null ? [] : [accept(`-d ${broker.host}/32 ! -i ${brokerlessBridge} -p tcp -m tcp --dport ${broker.port}`)]),
     ...resolvers.flatMap((address) =>
       ["udp", "tcp"].map((protocol) => accept(`-d ${address}/32 -p ${protocol} -m ${protocol} --dport 53`)),
     ),

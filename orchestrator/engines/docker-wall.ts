@@ -22,6 +22,7 @@ export function createDockerWall(
   options: { image: () => string; via: "any" | "helper" },
 ): DockerWall {
   const bridges = ENVIRONMENTS.map((environment) => bridgeName(platform.platformId, environment));
+  const brokerlessBridge = bridgeName(platform.platformId, "install"); // There while packages are being installed.
   const filters = (): PacketFilter[] => {
     const helper = helperFilter(docker, platform, options.image);
     const mayTryHere = options.via === "any" && process.getuid?.() === 0 && bridges.every(seesInterface);
@@ -29,7 +30,13 @@ export function createDockerWall(
   };
   return {
     async raise(broker) {
-      const wall: Wall = { platformId: platform.platformId, bridges, resolvers: await findResolvers(), broker };
+      const wall: Wall = {
+        platformId: platform.platformId,
+        bridges: [...bridges, brokerlessBridge],
+        brokerlessBridge,
+        resolvers: await findResolvers(),
+        broker,
+      };
       const failures: string[] = [];
       for (const filter of filters()) {
         try {

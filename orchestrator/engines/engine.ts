@@ -1,4 +1,5 @@
 // What runs instances. Three kinds will share this interface and one behaviour list: docker, process, and later swarm.
+import type { OwnNpm } from "../npm/own-npm.ts";
 import type { Environment, InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
 
 export interface Engine {
@@ -15,6 +16,9 @@ export interface Engine {
 
   /** Makes the artefact of a build, or finds it made. Same buildId, same artefact. */
   build(source: BuildSource): Promise<{ readonly reused: boolean }>;
+
+  /** Runs npm, and leaves the packages in the order's folder. What npm refuses is an outcome, not an error. */
+  install(order: InstallOrder): Promise<InstallOutcome>;
 
   /** Starts one instance. It reports ready over the broker, not here. */
   start(spec: InstanceSpec): Promise<void>;
@@ -46,6 +50,21 @@ export interface BuildFile {
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
   readonly linksTo?: string; // A link, as package managers make them: where to, from its own folder. It has no bytes.
+}
+
+export interface InstallOrder {
+  readonly id: string; // Lower-case letters and digits.
+  readonly files: ReadonlyMap<string, Uint8Array>; // package.json, and what else npm goes by.
+  readonly hasLock: boolean;
+  readonly allowsScripts: boolean; // Where something holds them: the engine "process" never runs any.
+  readonly npm: OwnNpm;
+  readonly into: string; // An empty folder of this machine; node_modules is made in it.
+  readonly signal: AbortSignal;
+  readonly onLine: (line: string) => void;
+}
+
+export interface InstallOutcome {
+  readonly exitCode: number | null; // Null where it was ended from outside.
 }
 
 export interface InstanceSpec {

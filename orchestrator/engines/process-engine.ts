@@ -8,6 +8,7 @@ import { isAlive } from "../processes/identity.ts";
 import type { Engine, InstanceSpec } from "./engine.ts";
 import { createBuilds } from "./process-builds.ts";
 import { createExitWatch, repeatUntil } from "./process-exits.ts";
+import { installHere } from "./process-install.ts";
 import { makeTraversable, removeHalfMade } from "./process-folders.ts";
 import { findInstances, readInstance, removeDeadInstances, startInstance, stopInstance } from "./process-instances.ts";
 import { layoutOf } from "./process-layout.ts";
@@ -96,6 +97,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
     build: (source) => builds.make(ready().layout.build(source.buildId), source.files),
 
+    install: (order) => installHere(order, { nodePath: options.nodePath, home: options.home }),
     start,
     stop,
     async list() {

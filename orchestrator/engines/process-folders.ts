@@ -1,7 +1,7 @@
 // Writes folders of read-only files so that they are there as a whole or not at all.
 import { randomBytes } from "node:crypto";
-import { access, chmod, mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { access, chmod, mkdir, readFile, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join, posix } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 
@@ -9,6 +9,7 @@ export interface FolderFile {
   readonly path: string; // Relative, with "/".
   readonly bytes: Uint8Array;
   readonly isExecutable?: boolean;
+  readonly linksTo?: string; // A link, to be read from its own folder.
 }
 
 const HALF_MADE_PREFIX = ".making-";
@@ -16,7 +17,7 @@ const FILES_AT_ONCE = 32; // Open files, of the 1,024 that a process commonly ma
 
 /** Made beside its place under another name, then renamed. */
 export async function makeFolder(folder: string, files: readonly FolderFile[]): Promise<void> {
-  const problems = files.flatMap(({ path }) => problemOfPath(path));
+  const problems = files.flatMap(problemsOfFile);
   if (problems.length > 0) throw new PlatformError("FUNCTION_INVALID", { detail: "Files have names that cannot be built.", problems });
   const halfMade = join(dirname(folder), `${HALF_MADE_PREFIX}${basename(folder)}-${randomBytes(6).toString("hex")}`);
   try {
@@ -50,6 +51,11 @@ export async function makeTraversable(folder: string, mode: number): Promise<voi
   await chmod(folder, mode);
 }
 
+const problemsOfFile = ({ path, linksTo }: FolderFile): string[] => [
+  ...problemOfPath(path),
+  ...(linksTo === undefined || problemOfPath(path).length > 0 ? [] : problemOfPath(posix.join(posix.dirname(path), linksTo))),
+];
+
 /** A path may only lead into the folder, and mean the same on every system. */
 export function problemOfPath(path: string): string[] {
   const isSafe =
@@ -62,7 +68,8 @@ async function writeFiles(folder: string, files: readonly FolderFile[]): Promise
   for (const inner of folders) await makeTraversable(join(folder, inner), 0o755);
   for (const part of inParts(files)) {
     await Promise.all(
-      part.map(async ({ path, bytes, isExecutable = false }) => {
+      part.map(async ({ path, bytes, isExecutable = false, linksTo }) => {
+        if (linksTo !== undefined) return symlink(linksTo, join(folder, path));
         await writeFile(join(folder, path), bytes, { flag: "wx" });
         await chmod(join(folder, path), isExecutable ? 0o555 : 0o444);
       }),
@@ -84,7 +91,8 @@ async function takePlace(halfMade: string, folder: string): Promise<void> {
 
 async function holdsFile(folder: string, file: FolderFile): Promise<boolean> {
   try {
-    return (await readFile(join(folder, file.path))).equals(file.bytes);
+    const path = join(folder, file.path);
+    return file.linksTo === undefined ? (await readFile(path)).equals(file.bytes) : (await readlink(path)) === file.linksTo;
   } catch {
     return false; // Missing, or unreadable: it is made again.
   }

@@ -8,6 +8,7 @@ interface File {
   readonly path: string;
   readonly bytes: Uint8Array;
   readonly isExecutable: boolean;
+  readonly linksTo?: string;
 }
 
 export const buildTar = (folder: string, files: readonly File[]): Readable => packTar(buildEntries(folder, files));
@@ -21,7 +22,10 @@ export function buildEntries(folder: string, files: readonly File[]): TarEntry[]
     assertInside(file.path);
     const path = `${root}/${file.path}`;
     for (const parent of parentsOf(path)) folders.add(parent);
-    entries.push({ kind: "file", path, mode: file.isExecutable ? 0o755 : 0o644, bytes: file.bytes });
+    if (file.linksTo !== undefined) {
+      assertInside(posix.join(posix.dirname(file.path), file.linksTo));
+      entries.push({ kind: "link", path, target: file.linksTo });
+    } else entries.push({ kind: "file", path, mode: file.isExecutable ? 0o755 : 0o644, bytes: file.bytes });
   }
   return [...[...folders].sort().map((path): TarEntry => ({ kind: "folder", path, mode: 0o755 })), ...entries];
 }

@@ -13,7 +13,7 @@ export interface ImageSettings {
 }
 
 export interface ListedImage {
-  readonly kind: "node-base" | "runtime" | "build";
+  readonly kind: "node-base" | "runtime" | "npm" | "build";
   readonly reference: string;
   readonly bytes: number;
   readonly createdEpochMs: number;
@@ -48,9 +48,11 @@ export async function findImages(docker: DockerApi, nodeImage: string | null): P
   return [...images.values()].flatMap(listed);
 }
 
+const KINDS = ["runtime", "npm"] as const;
+
 function listed(image: ImageInfo): ListedImage[] {
   const isBuild = image.labels[LABELS.build] !== undefined; // A build inherits the runtime image's labels, so this comes first.
-  const kind = isBuild ? "build" : image.labels[IMAGE_LABEL] === "runtime" ? "runtime" : "node-base";
+  const kind = isBuild ? "build" : (KINDS.find((known) => known === image.labels[IMAGE_LABEL]) ?? "node-base");
   const functionName = isBuild ? (image.labels[LABELS.function] ?? null) : null;
   return image.references.map((reference) => ({ kind, reference, bytes: image.bytes, createdEpochMs: image.createdEpochMs, functionName }));
 }

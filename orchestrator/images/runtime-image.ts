@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { DockerApi } from "../docker/api.ts";
 import { IMAGE_LABEL, ORIGIN_LABEL, ensureNodeBase, type NodeBase, type NodeBaseOptions } from "./node-base.ts";
+import { ACCOUNT_FILES } from "./accounts.ts";
 import { packTar, type TarEntry } from "./tar.ts";
 
 export interface RuntimeBundle {
@@ -21,7 +22,6 @@ export interface RuntimeImageOptions extends NodeBaseOptions {
 
 export const RUNTIME_REPOSITORY = "orchestrator-runtime";
 const DOCKERFILE = new URL("../../runtime-image/Dockerfile", import.meta.url);
-const INSTANCE_UID = 10001;
 
 /** The same bundle on the same Node by the same Dockerfile is the same image, and is found again. */
 export async function ensureRuntimeImage(docker: DockerApi, options: RuntimeImageOptions): Promise<RuntimeImage> {
@@ -36,12 +36,10 @@ export async function ensureRuntimeImage(docker: DockerApi, options: RuntimeImag
 }
 
 function runtimeHash({ base, bundle, dockerfile }: { base: NodeBase; bundle: RuntimeBundle; dockerfile: Uint8Array }): string {
-  return createHash("sha256").update(`${base.id}\n${bundle.hash}\n`).update(dockerfile).update(PASSWD).digest("hex").slice(0, 16);
+  return createHash("sha256").update(`${base.id}\n${bundle.hash}\n`).update(dockerfile).update(ACCOUNTS).digest("hex").slice(0, 16);
 }
 
-// Code that asks for its own user's name gets an answer, and one without a home or a shell.
-const PASSWD = `root:x:0:0:root:/root:/sbin/nologin\nfunction:x:${INSTANCE_UID}:${INSTANCE_UID}:function:/tmp:/sbin/nologin\n`;
-const GROUP = `root:x:0:\nfunction:x:${INSTANCE_UID}:\n`;
+const ACCOUNTS = Buffer.concat(ACCOUNT_FILES.map((file) => file.bytes));
 
 function contextEntries(dockerfile: Uint8Array, bundle: RuntimeBundle): TarEntry[] {
   const file = (path: string, bytes: Uint8Array): TarEntry => ({ kind: "file", path, mode: 0o644, bytes });
@@ -49,8 +47,7 @@ function contextEntries(dockerfile: Uint8Array, bundle: RuntimeBundle): TarEntry
     file("Dockerfile", dockerfile),
     { kind: "folder", path: "cache", mode: 0o755 },
     { kind: "folder", path: "etc", mode: 0o755 },
-    file("etc/passwd", Buffer.from(PASSWD)),
-    file("etc/group", Buffer.from(GROUP)),
+    ...ACCOUNT_FILES.map(({ path, bytes }) => file(path, bytes)),
     { kind: "folder", path: "runtime", mode: 0o755 },
     ...bundle.files.map(({ path, bytes }) => file(`runtime/${path}`, bytes)),
   ];

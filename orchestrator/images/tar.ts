@@ -1,10 +1,15 @@
-// Writes tar streams: folders and plain files, never links.
+// Writes and reads tar streams: folders, plain files, and links between them.
+import { chmod, copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, posix } from "node:path";
 import { Readable } from "node:stream";
-import { pack } from "tar-stream";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import { type Header, extract, pack } from "tar-stream";
 
 export type TarEntry =
   | { readonly kind: "folder"; readonly path: string; readonly mode: number; readonly uid?: number }
-  | { readonly kind: "file"; readonly path: string; readonly mode: number; readonly bytes: Uint8Array };
+  | { readonly kind: "file"; readonly path: string; readonly mode: number; readonly bytes: Uint8Array }
+  | { readonly kind: "link"; readonly path: string; readonly target: string };
 
 const EPOCH = new Date(0); // The same files make the same bytes, whenever they are packed.
 
@@ -14,6 +19,10 @@ export function packTar(entries: Iterable<TarEntry> | AsyncIterable<TarEntry>): 
   const write = (entry: TarEntry): Promise<void> =>
     new Promise((resolve, reject) => {
       const done = (error?: Error | null) => (error ? reject(error) : resolve());
+      if (entry.kind === "link") {
+        stream.entry({ name: entry.path, type: "symlink", linkname: entry.target, mtime: EPOCH }, done);
+        return;
+      }
       if (entry.kind === "folder") {
         stream.entry(
           { name: entry.path, type: "directory", mode: entry.mode, uid: entry.uid ?? 0, gid: entry.uid ?? 0, mtime: EPOCH },
@@ -33,4 +42,52 @@ export function packTar(entries: Iterable<TarEntry> | AsyncIterable<TarEntry>): 
   };
   writeAll().catch((cause: unknown) => stream.destroy(cause instanceof Error ? cause : new Error(String(cause))));
   return Readable.from(stream);
+}
+
+export interface UnpackOptions {
+  readonly into: string; // Absolute.
+  readonly below: string; // Only what is below this path of the stream, which falls away.
+  readonly bytesMax: number;
+}
+
+/** Writes what a stream holds. It may come from code that nobody vouches for: what leads out of the folder is left out. */
+export async function unpackTar(tar: Readable, { into, below, bytesMax }: UnpackOptions): Promise<void> {
+  const entries = extract();
+  const reading = pipeline(tar, entries);
+  reading.catch(() => undefined); // Awaited below.
+  let bytesRead = 0;
+  for await (const entry of entries) {
+    bytesRead += entry.header.size ?? 0;
+    if (bytesRead > bytesMax) throw new Error(`there are more than ${bytesMax} bytes`);
+    const path = entry.header.name.startsWith(below) ? insideOf(entry.header.name.slice(below.length)) : null;
+    if (path === null) entry.resume();
+    else await writeEntry(entry.header, await buffer(entry), { into, below, path });
+  }
+  await reading;
+}
+
+async function writeEntry(
+  header: Header,
+  bytes: Buffer,
+  { into, below, path }: { into: string; below: string; path: string },
+): Promise<void> {
+  const absolute = join(into, path);
+  if (header.type === "directory") return void (await mkdir(absolute, { recursive: true }));
+  await mkdir(dirname(absolute), { recursive: true });
+  const linkName = header.linkname ?? "";
+  if (header.type === "file") {
+    await writeFile(absolute, bytes, { flag: "wx" });
+    await chmod(absolute, ((header.mode ?? 0) & 0o111) === 0 ? 0o644 : 0o755);
+  } else if (header.type === "symlink" && !posix.isAbsolute(linkName) && insideOf(posix.join(posix.dirname(path), linkName)) !== null) {
+    await symlink(linkName, absolute);
+  } else if (header.type === "link") {
+    const source = linkName.startsWith(below) ? insideOf(linkName.slice(below.length)) : null;
+    if (source !== null) await copyFile(join(into, source), absolute);
+  }
+}
+
+/** Null for what is not inside, and for the folder itself. */
+function insideOf(path: string): string | null {
+  const plain = posix.normalize(path).replace(/\/$/, "");
+  return plain === "." || plain === ".." || plain.startsWith("../") || plain.startsWith("/") ? null : plain;
 }

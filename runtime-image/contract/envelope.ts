@@ -33,6 +33,8 @@ export type AnswerHeader =
       readonly bodyBytes: number;
       readonly streamId: string;
     }
+  /** A file of the app's site answers, as if its path had been asked for at the root: the gateway has those files. */
+  | { readonly v: number; readonly kind: "site"; readonly path: string; readonly isSpa: boolean }
   | { readonly v: number; readonly kind: "chunk"; readonly offset: number }
   | { readonly v: number; readonly kind: "gone" } // The stream that was asked for is not, or no longer, held.
   | { readonly v: number; readonly kind: "failed"; readonly code: string; readonly message: string; readonly stack?: string };

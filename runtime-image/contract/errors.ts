@@ -64,6 +64,7 @@ export const ERRORS = {
   SITE_INVALID: kind(422, "owner", false, "The app's static files cannot be served."),
   FUNCTION_INVALID: kind(422, "owner", false, "A function cannot be built."),
   FUNCTION_TOO_LARGE: kind(422, "owner", false, "A function's folder is larger than 5 MB."),
+  INSTALL_FAILED: kind(422, "owner", true, "Packages of the app cannot be installed."),
   HANDLER_MISSING: kind(422, "owner", false, "A function has no handler."),
   HANDLER_LOAD_FAILED: kind(422, "owner", false, "A function fails while it is loaded."),
   BUILD_FAILED: kind(500, "platform", true, "A build failed."),

@@ -12,14 +12,25 @@ export const VARIABLE_VALUE_BYTES_MAX = 4_096; // One environment variable of an
 export const VARIABLE_COUNT_MAX = 256; // Per environment: a process starts with 2 MB of them at most.
 
 /** Static files of one app. */
-export const SITE_FILE_COUNT_MAX = 10_000; // Gateways hold the list of them in memory; one of this length is read in some 20 ms.
+export const SITE_FILE_COUNT_MAX = 10_000; // A gateway reads the list of them at once: measured, up to 0.1 s for so many with fingerprints.
 export const SITE_BYTES_MAX = 250_000_000; // They are held in memory while a deploy is made.
 export const SITE_FOLDER_DEPTH_MAX = 64; // Deeper is a loop or a mistake.
 export const SITE_COMPRESS_BYTES_MIN = 1_024; // What fits into one packet anyway gains nothing.
 export const SITE_COMPRESS_BYTES_MAX = 32_000_000; // Larger files would hold up a deploy for seconds each.
 export const ERROR_PAGE_BYTES_MAX = 1_000_000; // 404.html and 500.html are held in memory by gateways.
 export const SITE_COUNT_KEPT = 100; // Of earlier releases, besides those that are live.
+export const SITE_EARLIER_MS = 60_000; // A page that was loaded before a deploy still gets the fingerprinted files that it names.
 export const SITE_GRACE_MS = 3_600_000; // What was written less than this ago may belong to a deploy that is still on its way.
+
+/** Installing the packages of one folder. */
+export const INSTALL_TIMEOUT_MS = 600_000; // A large tree over a slow line; npm itself gives up on silent registries before.
+export const INSTALL_COUNT_AT_ONCE = 2; // More only share the same line and disk.
+export const INSTALL_MEMORY_BYTES_MAX = 1_500_000_000; // npm holds the whole tree in memory.
+export const INSTALL_PID_COUNT_MAX = 256;
+export const INSTALL_CPU_COUNT_MAX = 2;
+export const INSTALLED_BYTES_MAX = 2_000_000_000; // What is read out of the container; only what is reached ships.
+export const INSTALL_LOG_BYTES_MAX = 1_000_000;
+export const INSTALL_COUNT_KEPT = 50; // Installs that were used last stay; older ones are made again if they come back.
 
 /** The broker. */
 export const BROKER_PAYLOAD_BYTES_MAX = 8_000_000; // Room for 6 MB and headers; servers warn above 8 MB.
@@ -117,6 +128,7 @@ export const DOCUMENT_BATCH_COUNT_MAX = 25; // Documents in one set or destroy.
 export const DOCUMENT_READ_BATCH_COUNT_MAX = 100; // Documents in one get by keys.
 export const DOCUMENT_PAGE_COUNT = 10; // Default of a page,
 export const DOCUMENT_PAGE_COUNT_MAX = 10_000; // and the most that one may ask for: a bound on what an instance holds at once.
+export const DOCUMENT_PAGE_BYTES_MAX = 16_000_000; // A page of large documents ends sooner, with a cursor.
 export const DOCUMENT_READS_IN_FLIGHT_MAX = 32; // Documents of one page that are fetched at the same time: 6 MB at their largest.
 export const COUNTER_TRY_COUNT_MAX = 200; // Writers that may come first on one counter before it is said to be too busy.
 

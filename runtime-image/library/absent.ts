@@ -7,7 +7,7 @@ const refuse =
   };
 
 const CALL_DIRECTLY = "Do the work in the function that answers the request, or in code below src/shared.";
-const USE_DATA = 'Documents are kept with require("@orchestrator/data").';
+const USE_DATA = "Documents are kept with the package @orchestrator/data.";
 
 export const events = {
   publish: refuse("events.publish()", CALL_DIRECTLY),

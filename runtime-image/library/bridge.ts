@@ -19,14 +19,15 @@ export interface BridgeRequest {
 
 export type BucketName = "sessions" | "data";
 
-/** The buckets of this app and environment. Keys are tokens of lower-case hex and the like, joined with dots; values are bytes. */
+/** The buckets of this app and environment. Keys are tokens joined with dots, values are bytes. In
+ * "sessions" tokens are letters and digits; in "data" a key is the hex of a table, a dot, and the hex of the document's key. */
 export interface Store {
   get(bucket: BucketName, key: string): Promise<StoredValue | null>;
   /** Resolves once it is durable, with the new revision. Fails with a RevisionConflict where another write came first. */
   put(bucket: BucketName, key: string, bytes: Uint8Array, options?: PutOptions): Promise<number>;
-  /** Nothing happens where there is none. */
-  remove(bucket: BucketName, key: string): Promise<void>;
-  /** Keys that begin with the prefix (whole tokens), in order, after the one named. */
+  /** Nothing happens where there is none, or where it has another revision than the expected one. */
+  remove(bucket: BucketName, key: string, options?: RemoveOptions): Promise<void>;
+  /** Keys that begin with the prefix (whole tokens), in order, after the text named, whether or not there is such a key. */
   list(bucket: BucketName, range: KeyRange): Promise<readonly string[]>;
   count(bucket: BucketName, prefix: string): Promise<number>;
 }
@@ -38,6 +39,10 @@ export interface StoredValue {
 
 export interface PutOptions {
   readonly expectedRevision?: number; // 0: only where there is none.
+}
+
+export interface RemoveOptions {
+  readonly expectedRevision?: number;
 }
 
 export interface KeyRange {

@@ -21,7 +21,8 @@ export function tokenOf(parts: { data?: unknown; expiresEpochMs?: unknown; sessi
   return `${data}.${expiresEpochMs}.${signatureOf({ data, expiresEpochMs, sessionId: parts.sessionId }).toString("hex")}`;
 }
 
-const textOf = (data: unknown): string => (typeof data === "string" ? data : Buffer.isBuffer(data) ? data.toString("hex") : JSON.stringify(data));
+const textOf = (data: unknown): string =>
+  typeof data === "string" ? data : Buffer.isBuffer(data) ? data.toString("hex") : JSON.stringify(data);
 
 /** False for anything that this environment did not sign for this visitor's session, or whose time is over. Never throws. */
 export const verifyCsrfToken = (token: unknown): boolean => isTokenOf(requestState().sessionId, token);

@@ -1,5 +1,4 @@
 // Turns an error into an answer: its status, and a page that shows message and stack outside production only.
-import { STATUS_CODES } from "node:http";
 import { bridge } from "./bridge.ts";
 import { ANTI_CACHE } from "./content-types.ts";
 import { ownFields } from "./fields.ts";
@@ -26,6 +25,7 @@ export function errorPage(error: Error): { statusCode: number; headers: Record<s
 }
 
 export function pageOf(statusCode: number, error: Error): string {
+  const { STATUS_CODES } = process.getBuiltinModule("node:http"); // Loaded for errors only: it is large.
   const title = `${statusCode} ${STATUS_CODES[statusCode] ?? "Error"}`;
   const details = isProduction() ? "" : `<p>${escapeHtml(error.message)}</p><pre>${escapeHtml(error.stack ?? "")}</pre>`;
   return `<!doctype html>

@@ -101,5 +101,9 @@ function parameterOf(disposition: string, name: string): string | null {
   const match = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^;\\s]+))`, "i").exec(disposition);
   if (match === null) return null;
   const text = match[1] ?? match[2] ?? "";
-  return text.replaceAll(/\\(["\\])/g, "$1").replaceAll(/%22/g, '"').replaceAll(/%0D/gi, "\r").replaceAll(/%0A/gi, "\n");
+  return text
+    .replaceAll(/\\(["\\])/g, "$1")
+    .replaceAll(/%22/g, '"')
+    .replaceAll(/%0D/gi, "\r")
+    .replaceAll(/%0A/gi, "\n");
 }

@@ -1,9 +1,9 @@
 // proxy.public(): a handler for GET / that answers with the files of public/, for apps that were written that way.
-import { createRequire } from "node:module";
 import path from "node:path";
 import { isFields, type Fields } from "./fields.ts";
 import { expressStyle } from "./http.ts";
 import { interpolate } from "./interpolate.ts";
+import { loadOwn } from "./load-own.ts";
 import { siteFile } from "./site-file.ts";
 
 type Render = (request: unknown, context: unknown) => unknown;
@@ -37,7 +37,7 @@ function aliasOf(options: Fields, asked: string): string {
 
 /** A module exports the function itself or calls it "render". Found from the function's folder. */
 function rendererOf(ssr: unknown): Render {
-  const loaded: unknown = typeof ssr === "string" ? createRequire(path.join(process.cwd(), "index.js"))(ssr) : ssr;
+  const loaded: unknown = typeof ssr === "string" ? loadOwn(ssr) : ssr;
   const candidates = isFields(loaded) ? [loaded["render"], loaded["handler"], loaded["default"]] : [loaded];
   const render = candidates.find((one) => typeof one === "function");
   if (render === undefined) throw new TypeError('"ssr" should be a function, or the name of a module that exports one');

@@ -46,7 +46,8 @@ function fieldsOf(answer: unknown, kind: RouteKind): Response {
   if (!isPlain(answer)) throw wrong(kind, "`res` was not invoked with a plain object");
   const allowed = ["location", "session", kind, ...STATUS_NAMES];
   const unknown = Object.keys(answer).filter((name) => !allowed.includes(name));
-  if (unknown.length > 0) throw wrong(kind, `\`res\` invoked with invalid keys\ngot: ${unknown.join(", ")}\nallowed: ${allowed.join(", ")}`);
+  if (unknown.length > 0)
+    throw wrong(kind, `\`res\` invoked with invalid keys\ngot: ${unknown.join(", ")}\nallowed: ${allowed.join(", ")}`);
   const hasOwnKey = answer[kind] !== undefined;
   const location = answer["location"];
   if (hasOwnKey && location !== undefined) throw wrong(kind, `\`res\` invoked with \`location\` and \`${kind}\` keys: only one is allowed`);
@@ -54,7 +55,8 @@ function fieldsOf(answer: unknown, kind: RouteKind): Response {
   const status = statusIn(answer, kind);
   const headers = headersOf(kind);
   if (location === undefined) return { statusCode: status ?? 200, headers, body: bodyOf(answer[kind], kind) };
-  if (typeof location !== "string" || location === "") throw wrong(kind, `invalid location value: ${describe(location)} is not a valid URL`);
+  if (typeof location !== "string" || location === "")
+    throw wrong(kind, `invalid location value: ${describe(location)} is not a valid URL`);
   return { statusCode: status ?? 302, headers: { ...headers, location: sendable(location) }, body: "" };
 }
 

@@ -1,10 +1,10 @@
 // The body of a route's error, in the route's own language: JSON, a page (the function's own error.js where it has one), or text.
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 import type { Shorthand } from "./content-types.ts";
 import { isProduction, pageOf } from "./error-page.ts";
 import { isFields, ownFields } from "./fields.ts";
+import { loadOwn } from "./load-own.ts";
 import { logError } from "./log.ts";
 
 export function errorBody(error: Error, statusCode: number, kind: Shorthand): string {
@@ -29,10 +29,9 @@ function jsonOf(error: Error): string {
 
 /** "error.js" beside the handler exports a function from an error to a page. */
 function ownPage(error: Error): string | null {
-  const file = path.join(process.cwd(), "error.js");
-  if (!existsSync(file)) return null;
+  if (!existsSync(path.join(process.cwd(), "error.js"))) return null;
   try {
-    const loaded: unknown = createRequire(file)(file);
+    const loaded = loadOwn("./error.js");
     const render = isFields(loaded) && "default" in loaded ? loaded["default"] : loaded;
     if (typeof render !== "function") throw new TypeError("error.js should export a function that takes an error and returns a page");
     const page: unknown = Reflect.apply(render, undefined, [error]);

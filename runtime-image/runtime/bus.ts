@@ -1,6 +1,7 @@
 // The only file that knows the broker's client: connects, subscribes, and sends the messages of one event-loop turn in one write.
-import { connect, type NatsConnection } from "nats";
+import { connect, headers, type Msg, type NatsConnection, type PublishOptions } from "nats";
 import type { BrokerAccess } from "../contract/instance-manifest.ts";
+import { BusFailure, createQuestions, type BusAnswer, type BusQuestion, type Questions } from "./bus-questions.ts";
 import { signNonce } from "./nonce-signature.ts";
 
 const RECONNECT_DELAY_MS = 100; // A broker that restarts is back within a second; instances should not be what takes longer.
@@ -14,10 +15,15 @@ export interface Bus {
   subscribe(subject: string, onMessage: (bytes: Uint8Array, replyTo: string) => void): BusSubscription;
   /** Leaves with everything else of this event-loop turn. While the broker is away it waits for it. */
   publish(subject: string, bytes: Uint8Array): void;
+  /** Asks the broker's own services: answers arrive below the prefix, which is this instance's alone. Fails with a BusFailure. */
+  asker(answersTo: string): Asker;
   /** Resolves when the broker has everything that was published before. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** While the broker is away it waits for it, no longer than the question's timeout, and asks nothing in the end. */
+export type Asker = (question: BusQuestion) => Promise<BusAnswer>;
 
 export interface BusSubscription {
   /** Takes no more messages; resolves when those on their way were handed over. */
@@ -55,26 +61,54 @@ function dial(access: BrokerAccess, name: string): Promise<NatsConnection> {
   });
 }
 
+interface Outgoing {
+  readonly subject: string;
+  readonly bytes: Uint8Array;
+  readonly options: PublishOptions | undefined; // Of a question. Undefined for what waits for the broker while it is away.
+}
+
 function createBus(connection: NatsConnection): Bus {
-  let outgoing: { readonly subject: string; readonly bytes: Uint8Array }[] = [];
+  let outgoing: Outgoing[] = [];
   let isScheduled = false;
   let isConnected = true;
+  let untilConnected = Promise.withResolvers<void>();
+  const questions = createQuestions();
 
   const sendAll = () => {
     isScheduled = false;
     if (!isConnected || connection.isClosed()) return trim();
     const sent = outgoing;
     outgoing = [];
-    for (const { subject, bytes } of sent) connection.publish(subject, bytes);
+    for (const { subject, bytes, options } of sent) connection.publish(subject, bytes, options);
+  };
+  const send = (message: Outgoing) => {
+    outgoing.push(message);
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(sendAll);
   };
   const trim = () => {
     if (outgoing.length > HELD_BACK_COUNT_MAX) outgoing.splice(0, outgoing.length - HELD_BACK_COUNT_MAX);
   };
+  const lose = () => {
+    isConnected = false;
+    untilConnected = Promise.withResolvers();
+    outgoing = outgoing.filter(({ options }) => options === undefined); // Whoever asked is told now; it must not be carried out later.
+    questions.loseAll();
+  };
+  const waitForBroker = async (timeoutMs: number) => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    await Promise.race([untilConnected.promise, late]);
+    clearTimeout(timer);
+    if (!isConnected) throw new BusFailure("unsent", "the broker is away");
+  };
   const follow = async () => {
     for await (const status of connection.status()) {
-      if (status.type === "disconnect") isConnected = false;
+      if (status.type === "disconnect") lose();
       if (status.type === "reconnect") {
         isConnected = true;
+        untilConnected.resolve();
         sendAll();
       }
     }
@@ -85,16 +119,25 @@ function createBus(connection: NatsConnection): Bus {
     subscribe(subject, onMessage) {
       const subscription = connection.subscribe(subject, {
         callback: (error, message) => {
-          if (error === null) onMessage(message.data, message.reply ?? "");
+          if (error === null) onMessage(message.data, message.reply ?? ""); // What the broker itself sends has no reply subject.
         },
       });
       return { drain: () => subscription.drain().catch(() => undefined) }; // It only fails on a connection that is closed: nothing will come.
     },
     publish(subject, bytes) {
-      outgoing.push({ subject, bytes });
-      if (isScheduled) return;
-      isScheduled = true;
-      setImmediate(sendAll);
+      send({ subject, bytes, options: undefined });
+    },
+    asker(answersTo) {
+      let isListening = false;
+      return async ({ subject, bytes, timeoutMs, headers: named }) => {
+        if (!isConnected) await waitForBroker(timeoutMs);
+        if (!isListening) listenForAnswers(connection, answersTo, questions);
+        isListening = true;
+        const { sequence, answer } = questions.open(timeoutMs);
+        const reply = `${answersTo}${sequence}`;
+        send({ subject, bytes, options: named === undefined ? { reply } : { reply, headers: headersOf(named) } });
+        return answer;
+      };
     },
     flush() {
       sendAll();
@@ -102,4 +145,25 @@ function createBus(connection: NatsConnection): Bus {
     },
     close: () => connection.close(),
   };
+}
+
+/** One subscription for all questions; the last token says which one is answered. */
+function listenForAnswers(connection: NatsConnection, answersTo: string, questions: Questions): void {
+  connection.subscribe(`${answersTo}*`, {
+    callback: (error, message) => {
+      if (error === null) questions.settle(message.subject.slice(answersTo.length), answerOf(message));
+    },
+  });
+}
+
+const answerOf = (message: Msg): BusAnswer => ({
+  status: message.headers?.code ?? 0,
+  bytes: message.data,
+  header: (name) => message.headers?.get(name) ?? "",
+});
+
+function headersOf(named: Readonly<Record<string, string>>): ReturnType<typeof headers> {
+  const made = headers();
+  for (const [name, value] of Object.entries(named)) made.set(name, value);
+  return made;
 }

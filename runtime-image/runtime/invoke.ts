@@ -5,6 +5,7 @@ import { PlatformError, type ErrorCode } from "../contract/errors.ts";
 import { ANSWER_INLINE_BYTES_MAX } from "../contract/limits.ts";
 import type { BridgeRequest } from "../library/bridge.ts";
 import { isCallerFault } from "../library/caller-fault.ts";
+import { siteFileAsked, type SiteFileAsked } from "../library/site-file.ts";
 import { InvocationContext, type FunctionFacts } from "./context.ts";
 import { describeError } from "./describe-error.ts";
 import type { Answer, PayloadAdapter } from "./generations/generation.ts";
@@ -82,6 +83,8 @@ export function createInvoker(options: Options): Invoker {
 
   const fail = (invocation: Invocation, thrown: unknown, prefix = "") => {
     if (isCallerFault(thrown)) return blameCaller(invocation, thrown);
+    const file = siteFileAsked(thrown);
+    if (file !== null) return passToSite(invocation, file);
     const { message, stack } = describeError(thrown, options.folder);
     log.print("error", `${prefix}${stack.includes(message) ? stack : `${message}\n${stack}`}`, invocation.header.id);
     if (invocation.state === "answered") return; // It was answered before; the log line is all that is left to say.
@@ -92,6 +95,10 @@ export function createInvoker(options: Options): Invoker {
   const blameCaller = (invocation: Invocation, { message }: Error) => {
     log.print("warn", message, invocation.header.id);
     if (invocation.state !== "answered" && isFirst(invocation)) failWith(invocation, { code: "BODY_MALFORMED", message });
+  };
+
+  const passToSite = (invocation: Invocation, { path, isSpa }: SiteFileAsked) => {
+    if (isFirst(invocation)) answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "site", path, isSpa });
   };
 
   const failWith = (invocation: Invocation, failure: { readonly code: ErrorCode; readonly message: string; readonly stack?: string }) =>

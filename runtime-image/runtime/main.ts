@@ -7,7 +7,8 @@ import { functionFacts } from "./context.ts";
 import { describeError } from "./describe-error.ts";
 import { adapterFor } from "./generations/adapters.ts";
 import { createHeldAnswers } from "./held-answers.ts";
-import { createInvoker, currentRequestId, type Invoker } from "./invoke.ts";
+import { createInvoker, currentRequest, currentRequestId, type Invoker } from "./invoke.ts";
+import { offerLibrary } from "./lay-library.ts";
 import { createLifecycle, reportFailure, type Lifecycle } from "./lifecycle.ts";
 import { loadHandler, type LoadedHandler, type LoadFailure, type Handler } from "./load-handler.ts";
 import { captureConsole, createLog, printAtOnce, printToStderr, type Log } from "./log.ts";
@@ -33,6 +34,7 @@ async function run(): Promise<void> {
   const instance: Instance = { manifest, shared, log: createLog(shared), connecting, serving: null, hasFailed: false, isExiting: false };
   captureConsole(instance.log, currentRequestId);
   setFunctionVariables(manifest);
+  offerLibrary({ manifest, connecting, currentRequest });
   watchProcess(instance);
 
   await new Promise((resolve) => setImmediate(resolve)); // The connection is on its way before loading blocks this thread.

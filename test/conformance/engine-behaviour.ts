@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
+import { LIBRARY_STUBS } from "../../orchestrator/builds/library-stubs.ts";
 import type { Engine } from "../../orchestrator/engines/engine.ts";
 import { decodePrintedLine } from "../../runtime-image/contract/log-line.ts";
 import { until } from "../support/until.ts";
 import { APP_ID, ENVIRONMENT } from "./engine-broker.ts";
-import { BROKEN, GREEDY, HOSTILE, POLITE } from "./engine-functions.ts";
-import { FUNCTION_NAME, createRig, sourceOf } from "./engine-rig.ts";
+import { BROKEN, GREEDY, HOSTILE, LOADING, POLITE } from "./engine-functions.ts";
+import { CONFIG_ID, FUNCTION_NAME, createRig, sourceOf, textFile } from "./engine-rig.ts";
 import type { Rig } from "./engine-rig.ts";
 
 /** What one engine may do otherwise; the reason is printed in the test's name. */
@@ -69,6 +70,30 @@ function running(of: () => Rig): void {
     expect(await of().ask(instanceId, "/shop?item=1")).toEqual({ status: 200, body: "hello /shop?item=1" });
   });
 
+  it("gives a function the slice of the app that its build is, links included, and the library without an install", async () => {
+    const files = [
+      textFile(`${FUNCTION_NAME}/node_modules/own/index.js`, 'exports.value = "own";'),
+      textFile(`${FUNCTION_NAME}/node_modules/@architect/shared/greeting.js`, 'exports.text = "hello";'),
+      textFile("node_modules/.store/linked/index.js", 'exports.value = "linked";'),
+      { ...textFile("node_modules/linked", ""), linksTo: ".store/linked" },
+      textFile("src/lib/price.js", "module.exports = 7;"),
+      ...LIBRARY_STUBS,
+    ];
+    const { instanceId } = await of().start({ code: LOADING, files });
+    expect(JSON.parse((await of().ask(instanceId, "/")).body)).toEqual({
+      "own package": "own",
+      "package of the app": "linked",
+      shared: "hello",
+      "file of the app": 7,
+      imported: "own",
+      library: "function",
+      "imported library": "function",
+      data: "function",
+      folder: true,
+    });
+    expect(await of().engine.build(sourceOf(LOADING, files))).toEqual({ reused: true });
+  });
+
   it("makes a build once, and another one for a changed file", async () => {
     const code = `${POLITE}// ${Math.random()}\n`;
     expect(await of().engine.build(sourceOf(code))).toEqual({ reused: false });
@@ -84,6 +109,7 @@ function running(of: () => Rig): void {
     expect(listed).toMatchObject({
       instanceId,
       buildId,
+      configId: CONFIG_ID,
       appId: APP_ID,
       environment: ENVIRONMENT,
       functionName: FUNCTION_NAME,

@@ -25,6 +25,24 @@ exports.handler = async (event) => {
 
 export const BROKEN = `throw new Error("broken on load");\n`;
 
+/** Answers with what it could load of its build, and what of that it could not. */
+export const LOADING = `
+exports.handler = async () => {
+  const found = {};
+  const load = async (name, take) => { found[name] = await take().catch((error) => String(error.code ?? error.message)); };
+  await load("own package", async () => require("own").value);
+  await load("package of the app", async () => require("linked").value);
+  await load("shared", async () => require("@architect/shared/greeting.js").text);
+  await load("file of the app", async () => require("../../lib/price.js"));
+  await load("imported", async () => (await import("own")).default.value);
+  await load("library", async () => typeof require("@architect/functions").http);
+  await load("imported library", async () => { const { http } = await import("@orchestrator/functions"); return typeof http; });
+  await load("data", async () => typeof require("@begin/data").get);
+  found.folder = process.cwd() === __dirname;
+  return { statusCode: 200, body: JSON.stringify(found) };
+};
+`;
+
 /** Tries one thing per path, and answers with what came of it: "done", or the error's code. */
 export const HOSTILE = `
 const fs = require("node:fs");

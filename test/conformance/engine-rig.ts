@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import type { BuildSource, Engine, InstanceExit, InstanceLimits, LogLine } from "../../orchestrator/engines/engine.ts";
+import type { BuildFile, BuildSource, Engine, InstanceExit, InstanceLimits, LogLine } from "../../orchestrator/engines/engine.ts";
 import { ENVELOPE_VERSION, decodeEnvelope, encodeEnvelope } from "../../runtime-image/contract/envelope.ts";
 import type { AnswerHeader, RequestHeader } from "../../runtime-image/contract/envelope.ts";
 import type { InstanceEvent } from "../../runtime-image/contract/instance-events.ts";
@@ -15,6 +15,7 @@ import type { TestBroker } from "./engine-broker.ts";
 
 export interface FunctionToStart {
   readonly code: string;
+  readonly files?: readonly BuildFile[]; // What its build holds besides.
   readonly variables?: Readonly<Record<string, string>>;
   readonly limits?: Partial<InstanceLimits>;
 }
@@ -90,13 +91,15 @@ export async function createRig(engine: Engine): Promise<Rig> {
 
 export const CONFIG_ID = "c0f1";
 
-export function sourceOf(code: string): BuildSource {
-  const buildId = createHash("sha256").update(code).digest("hex");
-  return { buildId, functionName: FUNCTION_NAME, files: [{ path: `${FUNCTION_NAME}/index.js`, bytes: Buffer.from(code), isExecutable: false }] };
+export function sourceOf(code: string, more: readonly BuildFile[] = []): BuildSource {
+  const files = [textFile(`${FUNCTION_NAME}/index.js`, code), ...more];
+  return { buildId: createHash("sha256").update(JSON.stringify(files)).digest("hex"), functionName: FUNCTION_NAME, files };
 }
 
+export const textFile = (path: string, text: string): BuildFile => ({ path, bytes: Buffer.from(text), isExecutable: false });
+
 async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToStart): Promise<{ instanceId: string; buildId: string }> {
-  const source = sourceOf(wanted.code);
+  const source = sourceOf(wanted.code, wanted.files);
   const instanceId = randomBytes(6).toString("hex");
   const limits = { ...LIMITS, ...wanted.limits };
   await engine.build(source);

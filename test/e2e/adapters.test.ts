@@ -3,14 +3,18 @@ import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FRAMEWORKS, FRAMEWORK_PACKAGES, frameworkApp } from "../support/framework-apps.ts";
 import { providePackages } from "../support/own-packages.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { type Answer, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
 
 const EVERY_BYTE = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 const FORM = { "content-type": "application/x-www-form-urlencoded" };
 
-const ON_EVERY_ENGINE = ENGINE_NAMES.flatMap((engine) => [["2.0", "http", engine] as const, ["1.0", "rest", engine] as const]);
+// What an event holds does not depend on the engine: each payload is played on one of them, so that both are.
+const PAYLOADS = [
+  ["2.0", "http", "docker"],
+  ["1.0", "rest", "process"],
+] as const;
 
-describe.each(ON_EVERY_ENGINE)("adapters of payload version %s (%s) on engine %s", (_version, gateway, engine) => {
+describe.each(PAYLOADS)("adapters of payload version %s (%s) on engine %s", (_version, gateway, engine) => {
   let platform: RunningPlatform;
   let app = "";
 

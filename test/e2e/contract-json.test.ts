@@ -116,8 +116,8 @@ describe.each(ENGINE_NAMES)("JSON routes on engine %s", (engine) => {
   describe("answer", () => {
     it.each(RIGHT_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected) => {
       const answer = await get(`/answer/${number}`);
-      expect({ status: answer.status, text: answer.text }).toEqual({ status: expected.status, text: expected.body("json") });
-      if (expected.status !== 302) expect(answer.headers["content-type"]).toBe(JSON_TYPE);
+      const headers = expected.status === 302 ? {} : { "content-type": JSON_TYPE };
+      expect(answer).toMatchObject({ status: expected.status, text: expected.body("json"), headers });
       for (const [name, value] of Object.entries(expected.headers ?? {})) expect(answer.headers[name]?.toString()).toMatch(value);
     });
 

@@ -28,7 +28,7 @@ const answer = (text) => ${says("text")};
 const styles = {
   sync: () => answer("sync"),
   async: async () => answer("async"),
-  promise: () => new Promise((done) => setTimeout(() => done(answer("promise")), 5)),
+  promise: () => new Promise((done) => setImmediate(() => done(answer("promise")))),
   callback: (event, context, callback) => callback(null, answer("callback")),
   "callback later": (event, context, callback) => { setTimeout(() => callback(null, answer("callback later")), 5); },
   "callback twice": (event, context, callback) => { callback(null, answer("callback twice")); callback(new Error("again")); },

@@ -1,7 +1,7 @@
 // The contract of the older simple handler API, row by row, over HTTP: a parsed request, an answer of a few words.
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { expectAnswer } from "../support/answer-table.ts";
+import { compareAnswer } from "../support/answer-table.ts";
 import { answersSource } from "../support/current-answers.ts";
 import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
@@ -108,13 +108,10 @@ describe.each(ENGINE_NAMES)("the simple generation on engine %s", (engine) => {
       expect(headers).toMatchObject({ "x-mixed-case": "As Is", cookie: "a=1" });
     });
 
-    it("names like __proto__ of forms and queries as any other name", async () => {
+    it("a name like __proto__ of a query as any other name, and none of it from a body", async () => {
       const { query, body } = await echo(`${ITEM}?__proto__=a`, sent("application/x-www-form-urlencoded", "__proto__=b&constructor=c"));
       expect(Object.entries(query ?? {})).toEqual([["__proto__", "a"]]);
-      expect(Object.entries(body ?? {})).toEqual([
-        ["__proto__", "b"],
-        ["constructor", "c"],
-      ]);
+      expect(Object.entries(body ?? {})).toEqual([["constructor", "c"]]);
     });
 
     it("HEAD in the place of GET, and drops the body of its answer", async () => {
@@ -130,7 +127,8 @@ describe.each(ENGINE_NAMES)("the simple generation on engine %s", (engine) => {
 
   describe("answers a visitor", () => {
     it.each(RIGHT_SIMPLE_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected) => {
-      expectAnswer(await get(`/answer/${number}`), expected);
+      const { got, wanted } = compareAnswer(await get(`/answer/${number}`), expected);
+      expect(got).toEqual(wanted);
     });
 
     it.each(WRONG_SIMPLE_ANSWERS.map((one, index) => [one.name, RIGHT_SIMPLE_ANSWERS.length + index, one] as const))(

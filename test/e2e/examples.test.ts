@@ -31,7 +31,8 @@ describe.each(EXAMPLE_NAMES)("example %s", (name) => {
     });
 
     it.each(["staging", "production"] as const)("answers as it says on %s", async (environment) => {
-      await play(example, async (path, options) => platform.get(environment, path, options));
+      const { got, wanted } = await play(example, async (path, options) => platform.get(environment, path, options));
+      expect(got).toEqual(wanted);
     });
   });
 });

@@ -4,20 +4,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { openAppUpstream } from "../../gateway/app-upstream.ts";
-import { createApps, type Apps } from "../../gateway/apps.ts";
-import { systemClock } from "../../gateway/clock.ts";
-import { createTrust } from "../../gateway/forwarded.ts";
-import { createFront, type Front } from "../../gateway/front.ts";
-import { createHandler, type Handler } from "../../gateway/handler.ts";
-import { createSiteOpener } from "../../gateway/sites/site.ts";
-import { createStaticFiles } from "../../gateway/sites/static-files.ts";
-import { startSweep } from "../../gateway/sweep.ts";
-import { createUpgrades } from "../../gateway/upgrades.ts";
-import { createProxy, type Proxy } from "../../gateway/upstreams/proxy.ts";
-import type { GatewayConfig } from "../../runtime-image/contract/gateway-config.ts";
-import { HEADER_BYTES_MAX, REQUEST_BODY_BYTES_MAX, TARGET_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
-import { freePort } from "../support/gateway-world.ts";
+import { type InProcessGateway, startInProcessGateway } from "../support/gateway-in-process.ts";
 import { startUpstream, type Upstream } from "../support/test-upstream.ts";
 import { until } from "../support/until.ts";
 
@@ -27,70 +14,14 @@ const IDLE_TIMEOUT_MS = 700;
 const TUNNEL_COUNT_MAX = 2;
 const ENDLESS = Buffer.alloc(100_000, "x");
 
-interface Gateway {
-  readonly apps: Apps;
-  readonly handler: Handler;
-  readonly front: Front;
-  readonly proxy: Proxy;
-  readonly port: number;
-  readonly told: string[]; // What it logged as errors.
-  close(): Promise<void>;
-}
-
-async function startGateway(proxyUrl: string): Promise<Gateway> {
-  const broker = { url: `nats://127.0.0.1:${await freePort()}`, jwt: "", seed: "" }; // Nobody listens there: a proxy does not need it.
-  const config: GatewayConfig = {
-    v: 1,
-    gatewayId: "g1",
-    environment: "staging",
-    listen: [{ host: "127.0.0.1", port: 0 }],
-    trustedProxies: [],
-    broker,
-    sitesFolder: "/nonexistent/sites",
-    limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
-  };
-  const told: string[] = [];
-  const log = { info: () => undefined, error: (message: string, fields = {}) => void told.push(`${message} ${JSON.stringify(fields)}`) };
-  const quiet = { info: () => undefined, error: () => undefined };
-  const { nowMs } = systemClock;
-  const times = { answerTimeoutMs: ANSWER_TIMEOUT_MS, stallTimeoutMs: STALL_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, quietMs: 100 };
-  const trust = createTrust([]);
-  const apps = createApps(
-    (appId, access) => openAppUpstream({ appId, access, gatewayId: "g1", clock: systemClock, log: quiet }),
-    createSiteOpener(config.sitesFolder, log),
-  );
-  const proxy = createProxy({ nowMs, log, times, tunnelCountMax: TUNNEL_COUNT_MAX });
-  const staticFiles = createStaticFiles({ sitesFolder: config.sitesFolder, nowMs, log });
-  const handler = createHandler({ config, apps, trust, staticFiles, proxy, isReady: () => true, clock: systemClock, log });
-  const front = createFront({ config, handler, upgrades: createUpgrades({ config, apps, trust, proxy }), trust, log });
-  const sweep = startSweep(systemClock, (now) => handler.sweep(now.nowMs));
-  apps.put({
-    v: 1,
-    appId: "app",
-    appName: "app",
-    hosts: [],
-    isDefault: true,
-    sequence: 1,
-    deployment: { kind: "live", releaseId: "r", broker, functions: [], proxyUrl },
-  });
-  await front.listen();
-  return {
-    apps,
-    handler,
-    front,
-    proxy,
-    port: front.ports[0] ?? 0,
-    told,
-    async close() {
-      await front.stop({ graceMs: 0 });
-      sweep.stop();
-      await apps.close();
-    },
-  };
-}
-
 let upstream: Upstream;
-let gateway: Gateway;
+let gateway: InProcessGateway;
+
+const startGateway = (proxyUrl: string): Promise<InProcessGateway> => {
+  const times = { answerTimeoutMs: ANSWER_TIMEOUT_MS, stallTimeoutMs: STALL_TIMEOUT_MS, idleTimeoutMs: IDLE_TIMEOUT_MS, quietMs: 100 };
+  return startInProcessGateway({ proxyUrl, times, tunnelCountMax: TUNNEL_COUNT_MAX });
+};
+
 let endlessBytes = 0;
 
 beforeAll(async () => {

@@ -300,6 +300,55 @@ describe("every generation", () => {
   });
 });
 
+describe("the library", () => {
+  const LIBRARY = 'globalThis[Symbol.for("orchestrator.library")]()';
+
+  it("is loaded when user code first asks for it, and is the same one every time", async () => {
+    const code = `
+      const isLoaded = () => Object.keys(require.cache).some((file) => file.endsWith("library.js"));
+      const before = isLoaded();
+      const library = ${LIBRARY};
+      exports.handler = () => ({ statusCode: 200, body: JSON.stringify({ before, after: isLoaded(), same: library === ${LIBRARY}, names: Object.keys(library).toSorted() }) });`;
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    expect(JSON.parse(textOf(await runtime.request()))).toEqual({ before: false, after: true, same: true, names: ["data", "functions"] });
+  });
+
+  it("blames the caller for a body that it cannot parse, and the next request is not affected", async () => {
+    const code = `const { http } = ${LIBRARY}.functions; exports.handler = async (event) => ({ body: JSON.stringify(http.helpers.bodyParser(event)) });`;
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    const post = { method: "POST", headers: ["content-type", "application/json"] };
+    const refused = await runtime.request({ ...post, body: '{"note":' });
+    expect(refused.header).toEqual({ v: 1, kind: "failed", code: "BODY_MALFORMED", message: expect.any(String) as string });
+    expect(textOf(await runtime.request({ ...post, body: '{"note":1}' }))).toBe('{"note":1}');
+    await until(() => runtime.lines.length === 1, { timeoutMs: 5_000 });
+    expect(runtime.lines[0]).toMatchObject({ level: "warn" });
+  });
+
+  it("is told which app and environment it is in, and which request its caller belongs to", async () => {
+    const code = `
+      const bridge = globalThis[Symbol.for("orchestrator.library.bridge")];
+      const outside = bridge.currentRequest();
+      exports.handler = async () => {
+        const { environment, appName, secret } = bridge;
+        await new Promise((resolve) => setImmediate(resolve));
+        const { id, method, path, scheme } = bridge.currentRequest();
+        return { statusCode: 200, body: JSON.stringify({ environment, appName, secret, outside, request: { id, method, path, scheme } }) };
+      };`;
+    const runtime = await rig.start({ files: index(code) });
+    await runtime.ready();
+    const answer = await runtime.request({ id: "r1", method: "PUT", path: "/a%20b", scheme: "https" });
+    expect(JSON.parse(textOf(answer))).toEqual({
+      environment: "staging",
+      appName: "rig app",
+      secret: "5e".repeat(32),
+      outside: null,
+      request: { id: "r1", method: "PUT", path: "/a%20b", scheme: "https" },
+    });
+  });
+});
+
 describe("large answers", () => {
   it("holds them back, serves any window of them, and forgets them when told", async () => {
     const code = "exports.handler = async () => ({ isBase64Encoded: true, body: Buffer.alloc(1000000, 'abcdefg').toString('base64') })";

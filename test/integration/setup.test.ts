@@ -176,6 +176,17 @@ describe("./setup --docker", () => {
     expect(out).toMatch(/^Docker +\d+\.\d+/m);
     expect(out).toMatch(/^base images +there/m);
   });
+
+  it("finds the browser that these tests need", async () => {
+    const { out } = await run(join(CHECKOUT, "setup"), ["--docker"], { path: process.env["PATH"] ?? "" });
+    expect(out).toMatch(/^browser +\/\S+/m);
+  });
+
+  it("says how to come by a browser where it cannot install one, and is ready all the same", async () => {
+    const { exitCode, out } = await run(join(CHECKOUT, "setup"), ["--docker"], { path: join(folder, "bin") });
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: expect.stringMatching(/^ready/m) as string });
+    expect(out).toMatch(/^browser +none; .*apt-get install chromium/m);
+  });
 });
 
 describe("the numbers in ./setup", () => {

@@ -58,18 +58,23 @@ export async function startBeside(name: string, program: string): Promise<ChildP
   return child;
 }
 
-/** Sends every request of an example, and fails on the first answer that is not as it says. */
-export async function play(example: Example, sending: (path: string, options: SendOptions) => Promise<Answer>): Promise<void> {
+/** Sends every request of an example: what of the answers it speaks of, and what it says they should be. */
+export async function play(
+  example: Example,
+  sending: (path: string, options: SendOptions) => Promise<Answer>,
+): Promise<{ readonly got: readonly unknown[]; readonly wanted: readonly unknown[] }> {
   const jar = new CookieJar();
   const kept = new Map<string, string>();
+  const got: unknown[] = [];
   for (const { name, request, answer: wanted } of example.requests) {
     const { method, path, headers, body } = filledIn(request, kept);
     const cookies = example.keepCookies === true && jar.header !== "" ? { cookie: jar.header } : {};
     const answer = await sending(path, { method, headers: { ...cookies, ...headers }, ...(body === undefined ? {} : { body }) });
-    expect({ name, ...seen(answer, wanted) }).toEqual({ name, ...asked(wanted) });
+    got.push({ name, ...seen(answer, wanted) });
     jar.take(answer);
     for (const [key, pattern] of Object.entries(wanted.keep ?? {})) kept.set(key, groupIn(answer.text, pattern));
   }
+  return { got, wanted: example.requests.map(({ name, answer }) => ({ name, ...asked(answer) })) };
 }
 
 const filledIn = (request: Step["request"], kept: ReadonlyMap<string, string>): Step["request"] =>
@@ -101,7 +106,7 @@ function asked(wanted: Step["answer"]): Record<string, unknown> {
 }
 
 const matcher = (value: Wanted): unknown =>
-  typeof value === "string" ? value : (expect.stringMatching(new RegExp(value.matches)) as unknown);
+  typeof value === "string" ? value : (expect.stringMatching(new RegExp(value.matches, "s")) as unknown);
 
 function jsonIn(text: string): unknown {
   try {

@@ -46,7 +46,10 @@ export function version1(parts: EventParts = {}): Fields {
 }
 
 /** A form as a browser sends it. */
-export function multipart(parts: readonly { readonly head: string; readonly content: string | Uint8Array }[], boundary = "----orc"): Buffer {
+export function multipart(
+  parts: readonly { readonly head: string; readonly content: string | Uint8Array }[],
+  boundary = "----orc",
+): Buffer {
   const pieces = parts.flatMap(({ head, content }) => [Buffer.from(`--${boundary}\r\n${head}\r\n\r\n`), Buffer.from(content), CRLF]);
   return Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
 }

@@ -17,8 +17,9 @@ export function createMemoryStore(): Store {
       buckets[bucket].set(key, { bytes: Uint8Array.from(bytes), revision: lastRevision });
       return lastRevision;
     },
-    remove: async (bucket, key) => {
-      buckets[bucket].delete(key);
+    remove: async (bucket, key, { expectedRevision } = {}) => {
+      const current = buckets[bucket].get(key)?.revision;
+      if (expectedRevision === undefined || expectedRevision === current) buckets[bucket].delete(key);
     },
     list: async (bucket, { prefix, after, limit }) =>
       [...buckets[bucket].keys()]

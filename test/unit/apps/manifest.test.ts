@@ -58,10 +58,7 @@ describe("routes of a manifest", () => {
     ["@http\n/x\n  method get\n  src 5\n", "@http route 1: src should be a folder, got 5"],
     ["@css\npost\n", '@css route 1: the path "post" should begin with "/"'],
     ["@http\nget /a\nget /a\n", '@http: "get /a" and "get /a" answer the same requests; keep one of them'],
-    [
-      "@http\nget /:a\n@json\nget /:b\n",
-      '"get /:a" (@http) and "get /:b" (@json) answer the same requests; keep one of them',
-    ],
+    ["@http\nget /:a\n@json\nget /:b\n", '"get /:a" (@http) and "get /:b" (@json) answer the same requests; keep one of them'],
     ["@http\nget /a\n@css\n/a\n", '"get /a" (@http) and "get /a" (@css) answer the same requests; keep one of them'],
   ])("are refused in %j", (text, problem) => {
     expect(read(text).problems).toEqual([problem]);

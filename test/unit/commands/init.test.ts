@@ -18,7 +18,7 @@ afterEach(async () => {
 describe("initApp", () => {
   it("makes an app that the platform reads: one function, GET /", async () => {
     const made = await initApp(join(base, "apps", "My Shop"));
-    expect(made.files).toEqual(["app.arc", "src/http/get-index/index.js", ".gitignore"]);
+    expect(made.files).toEqual(["app.arc", "src/http/get-index/index.js", "orchestrator.d.ts", ".gitignore"]);
     const app = await readAppFolder(made.folder);
     expect(app.appName).toBe("my-shop");
     expect(app.functions.map(({ method, path, name }) => ({ method, path, name }))).toEqual([

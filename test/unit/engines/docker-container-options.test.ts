@@ -10,6 +10,7 @@ const spec: InstanceSpec = {
   environment: "production",
   functionName: "src/http/get-index",
   buildId: "b1",
+  configId: "c0f1",
   manifest: {
     v: 1,
     instanceId: "i1",
@@ -72,6 +73,7 @@ describe("the options of a function's container", () => {
       "orchestrator.environment": "production",
       "orchestrator.function": "src/http/get-index",
       "orchestrator.build": "b1",
+      "orchestrator.config": "c0f1",
       "orchestrator.instance": "i1",
       "orchestrator.created": "1700000000123",
     });

@@ -26,7 +26,14 @@ describe("an event of Docker", () => {
 
 describe("a container in Docker's list", () => {
   // Only what the labels say is read.
-  const spec = { instanceId: "i1", appId: "shop", environment: "staging", functionName: "f", buildId: "b1" } as InstanceSpec;
+  const spec = {
+    instanceId: "i1",
+    appId: "shop",
+    environment: "staging",
+    functionName: "f",
+    buildId: "b1",
+    configId: "c0f1",
+  } as InstanceSpec;
   const labels = instanceLabels({ platformId: "p1", homeLabel: "/h" }, spec, 42);
   const container = (state: string) => ({ id: "c1", name: "n", state, labels });
 
@@ -37,6 +44,7 @@ describe("a container in Docker's list", () => {
       environment: "staging",
       functionName: "f",
       buildId: "b1",
+      configId: "c0f1",
       state: "running",
       startedEpochMs: 42,
     });

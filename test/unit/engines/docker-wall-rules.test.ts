@@ -6,7 +6,14 @@ import { bridgeName, shortHash } from "../../../orchestrator/engines/docker-labe
 const platformId = "p1";
 const chain = `ORC-${shortHash(platformId)}`;
 const [staging, production] = [bridgeName(platformId, "staging"), bridgeName(platformId, "production")];
-const wall: Wall = { platformId, bridges: [staging, production], resolvers: ["192.0.2.53"], broker: { host: "172.18.0.1", port: 4222 } };
+const install = bridgeName(platformId, "install");
+const wall: Wall = {
+  platformId,
+  bridges: [staging, production, install],
+  brokerlessBridge: install,
+  resolvers: ["192.0.2.53"],
+  broker: { host: "172.18.0.1", port: 4222 },
+};
 const linesOf = (script: string) => script.trimEnd().split("\n");
 const toHost = (script: string) => linesOf(script).filter((line) => line.startsWith(`-A ${chain}-HOST `));
 
@@ -29,7 +36,7 @@ describe("the wall's rules", () => {
     const rules = toHost(wallScript(wall, ""));
     expect(rules).toHaveLength(5);
     expect(rules[0]).toContain("--ctstate RELATED,ESTABLISHED");
-    expect(rules[1]).toContain("-d 172.18.0.1/32 -p tcp -m tcp --dport 4222 ");
+    expect(rules[1]).toContain(`-d 172.18.0.1/32 ! -i ${install} -p tcp -m tcp --dport 4222 `);
     expect(rules[2]).toContain("-d 192.0.2.53/32 -p udp -m udp --dport 53 ");
     expect(rules[3]).toContain("-d 192.0.2.53/32 -p tcp -m tcp --dport 53 ");
     expect(rules.slice(0, 4).every((rule) => rule.endsWith(" -j ACCEPT"))).toBe(true);
@@ -41,9 +48,9 @@ describe("the wall's rules", () => {
     expect(rules.filter((rule) => rule.endsWith("ACCEPT"))).toHaveLength(1);
   });
 
-  it("keep one environment's bridge from the other's, both ways", () => {
+  it("keep what is on one of our bridges from what is on another, both ways", () => {
     const lines = linesOf(wallScript(wall, ""));
-    for (const bridge of [staging, production]) {
+    for (const bridge of [staging, production, install]) {
       expect(lines.some((line) => line.startsWith(`-I FORWARD 1 -i ${bridge} `) && line.endsWith(`-j ${chain}-BETWEEN`))).toBe(true);
       expect(lines.some((line) => line.startsWith(`-A ${chain}-BETWEEN -o ${bridge} `) && line.endsWith("-j DROP"))).toBe(true);
     }
@@ -57,13 +64,13 @@ describe("the wall's rules", () => {
   it("take the place of their former selves and leave those of others", () => {
     const first = wallScript(wall, "");
     const second = linesOf(wallScript(wall, listedAfter(first)));
-    expect(second.filter((line) => line.startsWith("-D "))).toHaveLength(4);
+    expect(second.filter((line) => line.startsWith("-D "))).toHaveLength(6);
     expect(second.some((line) => line.includes("eth0") || line.includes("DOCKER"))).toBe(false);
   });
 
   it("go away whole, and nothing is done where there are none", () => {
     const removal = linesOf(wallRemovalScript(platformId, listedAfter(wallScript(wall, ""))) ?? "");
-    expect(removal.filter((line) => line.startsWith("-D "))).toHaveLength(4);
+    expect(removal.filter((line) => line.startsWith("-D "))).toHaveLength(6);
     expect(removal).toContain(`-X ${chain}-HOST`);
     expect(removal).toContain(`-X ${chain}-BETWEEN`);
     expect(wallRemovalScript("other", listedAfter(wallScript(wall, "")))).toBeNull();

@@ -12,6 +12,7 @@ const spec: InstanceSpec = {
   environment: "staging",
   functionName: "src/http/get-index",
   buildId: "b1",
+  configId: "c0f1",
   manifest: {
     v: 1,
     instanceId: "i1",
@@ -77,9 +78,15 @@ describe("the record of an instance", () => {
       environment: "staging",
       functionName: "src/http/get-index",
       buildId: "b1",
+      configId: "c0f1",
       state: "exited",
       startedEpochMs: 7,
     });
+  });
+
+  it("comes back from a state file of the days before instances had variables", () => {
+    const { configId: _, ...extra } = recordOf(spec, "r1", null);
+    expect(knownInstance({ ...state, extra })?.record).toMatchObject({ instanceId: "i1", configId: "" });
   });
 
   it.each([null, "text", {}, { ...recordOf(spec, "r1", null), environment: "moon" }, { ...recordOf(spec, "r1", null), uid: "0" }])(

@@ -53,7 +53,11 @@ const specOf = (instanceId: string, buildId: string): InstanceSpec => {
 };
 async function start(instanceId: string, code: string): Promise<void> {
   const buildId = `build${instanceId}`;
-  await engine.build({ buildId, functionName: "src/http/get-index", files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from(code), isExecutable: false }] });
+  await engine.build({
+    buildId,
+    functionName: "src/http/get-index",
+    files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from(code), isExecutable: false }],
+  });
   await engine.start(specOf(instanceId, buildId));
 }
 async function firstLine(instanceId: string): Promise<string> {

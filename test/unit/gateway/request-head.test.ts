@@ -163,28 +163,40 @@ const incomingHead = fc.record({
   rawHeaders,
 });
 
+/** What should never be said of a head that was taken. */
+function wrongOf(head: RequestHead, isTrusted: boolean): string[] {
+  const names = head.headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+  const countOf = (wanted: string): number => names.filter((name) => name === wanted).length;
+  const forwarded = names.filter((name) => name.startsWith("x-forwarded-"));
+  const wrong = {
+    "a path that is none": !head.path.startsWith("/") || readTarget(head.path).kind === "malformed",
+    "a host in upper case": head.host !== head.host.toLowerCase(),
+    "ours not exactly once": ["for", "proto", "host", "port"].some((ours) => countOf(`x-forwarded-${ours}`) !== 1),
+    "what belongs to a connection": ["connection", "transfer-encoding", "te", "upgrade"].some((bound) => names.includes(bound)),
+    "what a stranger says of itself":
+      !isTrusted && (head.sourceIp !== stranger.address || forwarded.length !== 4 || names.includes("forwarded")),
+  };
+  return Object.entries(wrong).flatMap(([what, isSo]) => (isSo ? [what] : []));
+}
+
 describe("any head", () => {
-  it("is read without an error; what is taken is within the limits, and says of its visitor only what is believed", () => {
+  it("is read without an error; what is taken makes sense, and says of its visitor only what is believed", () => {
     fc.assert(
       fc.property(incomingHead, fc.boolean(), (incoming, isTrusted) => {
-        const peer = isTrusted ? proxy : stranger;
-        const reading = readHead(incoming, peer, { limits, trust });
-        if (reading.kind === "refused") return expect(reading.id).not.toBe("");
-        const { head } = reading;
-        expect(head.path.startsWith("/")).toBe(true);
-        expect(() => decodeURIComponent(head.path)).not.toThrow();
-        expect(head.host).toBe(head.host.toLowerCase());
-        expect(incoming.target.length).toBeLessThanOrEqual(limits.targetBytesMax);
-        const names = head.headers.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
-        for (const ours of ["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-port"])
-          expect(names.filter((name) => name === ours)).toHaveLength(1);
-        for (const bound of ["connection", "transfer-encoding", "te", "upgrade"]) expect(names).not.toContain(bound);
-        if (isTrusted) return;
-        expect(head.sourceIp).toBe(stranger.address);
-        expect(names.filter((name) => name.startsWith("x-forwarded-"))).toHaveLength(4);
-        expect(names).not.toContain("forwarded");
+        const reading = readHead(incoming, isTrusted ? proxy : stranger, { limits, trust });
+        expect(reading.kind === "head" ? wrongOf(reading.head, isTrusted) : []).toEqual([]);
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it("of a sane form is taken as often as not", () => {
+    const sane = fc.record({ target: fc.webPath().map((rest) => `/${rest}`.slice(0, 50)), rawHeaders });
+    const readings = fc
+      .sample(sane, { numRuns: 500, seed: 1 })
+      .map(({ target, rawHeaders: more }) =>
+        codeOf(["host", "a.test", ...more.filter((_, index) => more[index - (index % 2)]?.toLowerCase() !== "host")], { target }),
+      );
+    expect(readings.filter((code) => code === null).length).toBeGreaterThan(250); // Or the property above would say little.
   });
 });

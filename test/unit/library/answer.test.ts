@@ -18,7 +18,10 @@ beforeEach(() => {
 const answerTo = (value: unknown, event = version2()) => http((_request: unknown, res: (value: unknown) => void) => res(value))(event);
 
 const FIELDS: readonly (readonly [answer: unknown, expected: Record<string, unknown>])[] = [
-  [{ statusCode: 201, body: "x", headers: { a: "b" } }, { statusCode: 201, body: "x" }],
+  [
+    { statusCode: 201, body: "x", headers: { a: "b" } },
+    { statusCode: 201, body: "x" },
+  ],
   [{ status: 201, code: 202, statusCode: 203, body: "" }, { statusCode: 201 }],
   [{ code: 202, statusCode: 203, body: "" }, { statusCode: 202 }],
   [{ status: 0, statusCode: 203 }, { statusCode: 203 }],
@@ -40,10 +43,16 @@ const FIELDS: readonly (readonly [answer: unknown, expected: Record<string, unkn
   [{ json: [] }, { body: "[]" }],
   [{ location: "/x" }, { statusCode: 302, body: "" }],
   [{ location: "/x", status: 301 }, { statusCode: 301 }],
-  [{ location: "/x", statusCode: 200, html: "h" }, { statusCode: 200, body: "h" }],
+  [
+    { location: "/x", statusCode: 200, html: "h" },
+    { statusCode: 200, body: "h" },
+  ],
   [{ body: Buffer.from([137, 80]) }, { body: "iVA=", isBase64Encoded: true }],
   [{ html: new Uint8Array([104]) }, { body: "aA==", isBase64Encoded: true }],
-  [{ type: "image/png", body: PNG }, { body: PNG, isBase64Encoded: true }],
+  [
+    { type: "image/png", body: PNG },
+    { body: PNG, isBase64Encoded: true },
+  ],
   [{ headers: { "Content-Type": "application/pdf" }, body: PNG }, { isBase64Encoded: true }],
   [{ type: "text/plain", body: PNG, isBase64Encoded: true }, { isBase64Encoded: true }],
 ];

@@ -67,7 +67,13 @@ describe("http.csrf", () => {
     expect(verified(`${data}.${Number(expiry) + 1}.${signature}`)).toBe(false);
   });
 
-  it.each([["nothing", undefined], ["an object", {}], ["an empty text", ""], ["dots", ".."], ["a list", ["a", "b"]]])("does not verify %s", (_name, token) => {
+  it.each([
+    ["nothing", undefined],
+    ["an object", {}],
+    ["an empty text", ""],
+    ["dots", ".."],
+    ["a list", ["a", "b"]],
+  ])("does not verify %s", (_name, token) => {
     expect(verified(token)).toBe(false);
   });
 
@@ -97,7 +103,11 @@ describe("http.csrf", () => {
 describe("html.csrf", () => {
   const guarded = functions.http(functions.html.csrf, (_request: unknown, res: (value: unknown) => void) => res({ text: "in" }));
   const send = (token: string) => {
-    const event = version2({ method: "POST", type: "application/x-www-form-urlencoded", body: new URLSearchParams({ csrf: token }).toString() });
+    const event = version2({
+      method: "POST",
+      type: "application/x-www-form-urlencoded",
+      body: new URLSearchParams({ csrf: token }).toString(),
+    });
     return instance.within(visitor, () => guarded(event));
   };
 

@@ -10,9 +10,12 @@ type Request = Record<string, unknown>;
 type Res = (value: unknown) => void;
 type Next = (thrown?: unknown) => void;
 
+let printed = 0;
+
 beforeEach(() => {
   layTestInstance();
-  vi.spyOn(console, "error").mockImplementation(() => undefined);
+  printed = 0;
+  vi.spyOn(console, "error").mockImplementation(() => void (printed += 1));
 });
 
 describe("http: express style", () => {
@@ -62,7 +65,10 @@ describe("http: express style", () => {
 
   it.each([
     ["async functions that call res", [async (_request: Request, res: Res) => res({ text: "x" })]],
-    ["async functions that call next", [async (_r: Request, _res: Res, next: Next) => next(), (_r: Request, res: Res) => res({ text: "x" })]],
+    [
+      "async functions that call next",
+      [async (_r: Request, _res: Res, next: Next) => next(), (_r: Request, res: Res) => res({ text: "x" })],
+    ],
     ["async functions that return an answer", [async () => ({ text: "x" })]],
     ["async functions that return nothing first", [async (_r: Request, _c: unknown) => undefined, async () => ({ text: "x" })]],
     ["functions that return an answer", [() => ({ text: "x" })]],
@@ -108,7 +114,14 @@ describe("http.async", () => {
     ["false", false],
     ["an empty text", ""],
   ])("goes on after a function that returns %s", async (_name, value) => {
-    expect((await http.async(async () => value, async () => ({ text: "x" }))(version2())).body).toBe("x");
+    expect(
+      (
+        await http.async(
+          async () => value,
+          async () => ({ text: "x" }),
+        )(version2())
+      ).body,
+    ).toBe("x");
   });
 
   it("gives a request that a function returns to the next one", async () => {
@@ -125,7 +138,14 @@ describe("http.async", () => {
   });
 
   it("takes functions that are not async", async () => {
-    expect((await http.async(() => undefined, () => ({ text: "x" }))(version2())).body).toBe("x");
+    expect(
+      (
+        await http.async(
+          () => undefined,
+          () => ({ text: "x" }),
+        )(version2())
+      ).body,
+    ).toBe("x");
   });
 
   it("answers with an empty body where no function answers, under payload version 2.0", async () => {
@@ -143,7 +163,7 @@ describe("http.async", () => {
   });
 
   it("leaves a malformed body to the runtime, which answers 400, and calls no function", async () => {
-    const middleware = vi.fn();
+    const middleware = vi.fn<() => void>();
     const event = version2({ method: "POST", type: "application/json", body: "{" });
     await expect(http.async(middleware)(event)).rejects.toSatisfy(isCallerFault);
     expect(middleware).not.toHaveBeenCalled();
@@ -167,9 +187,9 @@ describe("error pages", () => {
 
   it("are told to the owner where the function is to blame", async () => {
     await http(() => fails("boom"))(version2());
-    expect(console.error).toHaveBeenCalledOnce();
+    expect(printed).toBe(1);
     await http(() => fails("not here", { status: 404 }))(version2());
-    expect(console.error).toHaveBeenCalledOnce();
+    expect(printed).toBe(1);
   });
 });
 
@@ -184,7 +204,14 @@ describe("the request that functions see", () => {
   };
 
   it("has the names of both payload versions, under version 2.0", async () => {
-    const event = version2({ method: "POST", path: "/shop", type: "application/json", body: '{"a":1}', query: { q: "1" }, params: { id: "7" } });
+    const event = version2({
+      method: "POST",
+      path: "/shop",
+      type: "application/json",
+      body: '{"a":1}',
+      query: { q: "1" },
+      params: { id: "7" },
+    });
     expect(await seen({ ...event, routeKey: "POST /shop/{id}" })).toMatchObject({
       version: "2.0",
       httpMethod: "POST",

@@ -117,7 +117,12 @@ describe("writing a session", () => {
     expect(await read(`_idx=${value}`)).toEqual({ a: 1 });
   });
 
-  it.each([["a text", "x"], ["nothing", undefined], ["a list", [1]], ["null", null]])("refuses %s", async (_name, session) => {
+  it.each([
+    ["a text", "x"],
+    ["nothing", undefined],
+    ["a list", [1]],
+    ["null", null],
+  ])("refuses %s", async (_name, session) => {
     await expect(write(session)).rejects.toThrow("session should be an object");
   });
 

@@ -1,7 +1,14 @@
 // The pool plan: what is started and stopped, decided from plain values.
 import { describe, expect, it } from "vitest";
 import { BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS } from "../../../runtime-image/contract/limits.ts";
-import { type PoolInstance, type PoolSpec, backoffMs, planPools, poolKeyOf } from "../../../orchestrator/pools/pool-plan.ts";
+import {
+  type PoolInstance,
+  type PoolSpec,
+  backoffMs,
+  differInConfig,
+  planPools,
+  poolKeyOf,
+} from "../../../orchestrator/pools/pool-plan.ts";
 
 const NOW = 1_000_000;
 
@@ -17,8 +24,8 @@ function pool(name: string, instanceCount = 1): PoolSpec {
     memoryBytesMax: 1,
     rawJson: false,
   } as const;
-  const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1" });
-  return { poolKey, appId: "a", appName: "app", environment: "staging", fn, instanceCount };
+  const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1", configId: "c1" });
+  return { poolKey, appId: "a", appName: "app", environment: "staging", fn, configId: "c1", variables: {}, instanceCount };
 }
 
 function instance(of: PoolSpec, state: PoolInstance["state"], sinceEpochMs = NOW): PoolInstance {
@@ -89,6 +96,33 @@ describe("planPools", () => {
     const { actions } = plan([bad, good], [], [[bad.poolKey, { count: 1, lastEpochMs: NOW }]]);
     const startsOf = (spec: PoolSpec) => actions.filter((action) => action.kind === "start" && action.pool === spec).length;
     expect([startsOf(bad), startsOf(good)]).toEqual([1, 2]);
+  });
+});
+
+describe("planPools with spared pools", () => {
+  const old = poolKeyOf({ appId: "a", environment: "staging", functionName: "one", buildId: "b1", configId: "c0" });
+  const spared = (one: PoolSpec, state: PoolInstance["state"]) =>
+    planPools({
+      pools: [one],
+      spared: new Set([old]),
+      instances: [{ ...instance(one, state, 0), instanceId: "old", poolKey: old }],
+      failures: new Map(),
+      nowEpochMs: NOW,
+    });
+
+  it("starts what is wanted beside them and stops nothing", () => {
+    const one = pool("one");
+    expect(spared(one, "ready").actions).toEqual([{ kind: "start", pool: one }]);
+  });
+
+  it("never starts one of them, not even in the place of one that retires", () => {
+    expect(spared(pool("other"), "retiring").actions.map((action) => action.kind)).toEqual(["start"]);
+  });
+
+  it("knows them by the build, told other things", () => {
+    expect(differInConfig(old, pool("one").poolKey)).toBe(true);
+    expect(differInConfig(old, pool("two").poolKey)).toBe(false);
+    expect(differInConfig(old, old)).toBe(false);
   });
 });
 

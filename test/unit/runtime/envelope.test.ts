@@ -72,15 +72,17 @@ function damaged(whole: Uint8Array, how: Damage): Uint8Array {
   }
 }
 
-/** What came out, or null where it was refused as it should be. */
-function decodeOrNull(bytes: Uint8Array): ReturnType<typeof decodeEnvelope> | null {
+/** The version of what came out, or "refused" where it was refused as it should be. */
+function versionOf(bytes: Uint8Array): number | "refused" {
   try {
-    return decodeEnvelope(bytes);
+    return decodeEnvelope(bytes).header.v;
   } catch (thrown) {
-    if (thrown instanceof EnvelopeError) return null;
+    if (thrown instanceof EnvelopeError) return "refused";
     throw thrown;
   }
 }
+
+const READ: readonly unknown[] = [0, 1, "refused"];
 
 describe("the envelope", () => {
   it("brings back every header and every byte", () => {
@@ -116,10 +118,9 @@ describe("the envelope", () => {
   it("after any damage is refused with an error of its own, or is an object of a version that is read", () => {
     fc.assert(
       fc.property(header, body, fc.array(damage, { minLength: 1, maxLength: 3 }), (sent, bytes, hows) => {
-        const decoded = decodeOrNull(
-          hows.reduce((whole: Uint8Array, how) => (whole.length < 5 ? whole : damaged(whole, how)), encodeEnvelope(sent, bytes)),
-        );
-        if (decoded !== null) expect([0, 1]).toContain(decoded.header.v);
+        const sound = encodeEnvelope(sent, bytes);
+        const broken = hows.reduce((whole: Uint8Array, how) => (whole.length < 5 ? whole : damaged(whole, how)), sound);
+        expect(READ).toContain(versionOf(broken));
       }),
       { numRuns: 2_000 },
     );
@@ -136,8 +137,7 @@ describe("the envelope", () => {
         (json) => {
           const bytes = Buffer.concat([Buffer.alloc(4), Buffer.from(json)]);
           bytes.writeUInt32BE(bytes.length - 4, 0);
-          const decoded = decodeOrNull(bytes);
-          if (decoded !== null) expect([0, 1]).toContain(decoded.header.v);
+          expect(READ).toContain(versionOf(bytes));
         },
       ),
       { numRuns: 1_000 },

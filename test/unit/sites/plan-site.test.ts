@@ -1,7 +1,8 @@
 // From a folder of static files to a planned site: what is in it, what is not, and everything that is wrong.
-import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdir, mkdtemp, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
@@ -98,7 +99,9 @@ describe("a folder of static files", () => {
     await symlink("/etc", join(folder, "etc"));
     await symlink("nowhere", join(folder, "dangling"));
     await symlink("..", join(folder, "real", "up"));
-    execFileSync("mkfifo", [join(folder, "pipe")]);
+    const pipe = createServer().listen(join(folder, "pipe"));
+    await once(pipe, "listening");
+    onTestFinished(() => void pipe.close());
     const problems = await problemsOf(folder);
     for (const name of ["bad\\nname.txt", "back\\\\slash.txt", "out.txt", "etc", "dangling", "real/up", "pipe"])
       expect(problems.some((problem) => problem.includes(name))).toBe(true);

@@ -65,6 +65,7 @@ class Bench {
       isAbandoned: () => false,
       answer: () => void this.outcomes.push(`${name} answered`),
       stream: () => null,
+      answerFromSite: ({ path }) => void this.outcomes.push(`${name} answered with ${path}`),
       fail: (code) => void this.outcomes.push(`${name} ${code}`),
     };
   }
@@ -100,6 +101,16 @@ class Bench {
 }
 
 describe("a dispatcher", () => {
+  it("has a request answered with a file where the function passes it on to the app's site", async () => {
+    const bench = new Bench();
+    bench.serve(["a"]);
+    bench.submit("one");
+    await bench.turn();
+    const bytes = encodeEnvelope({ v: 1, kind: "site", path: "/docs/", isSpa: false });
+    bench.dispatcher.onMessage({ subject: bench.sent[0]?.replyTo ?? "", bytes, isUndelivered: false });
+    expect(bench.outcomes).toEqual(["one answered with /docs/"]);
+  });
+
   it("does not believe an instance that answers for another one", async () => {
     const bench = new Bench();
     bench.serve(["a", "b"]);

@@ -1,0 +1,38 @@
+// How npm is called to install a folder's packages, wherever it runs. Pure.
+
+export interface NpmCall {
+  readonly hasLock: boolean;
+  readonly allowsScripts: boolean;
+}
+
+export function npmArguments({ hasLock, allowsScripts }: NpmCall): readonly string[] {
+  return [
+    hasLock ? "ci" : "install",
+    "--omit=dev", // Development tools are not reached from a handler.
+    ...(hasLock ? [] : ["--no-package-lock"]),
+    ...(allowsScripts ? [] : ["--ignore-scripts", "--no-bin-links"]),
+    "--no-audit",
+    "--no-fund",
+    "--no-update-notifier",
+    "--no-progress",
+    "--loglevel=http", // Says what it fetches, so that a log of one that hangs tells where.
+  ];
+}
+
+/** What npm is to know, and nothing of the environment that it is called from. */
+export const npmEnvironment = (places: {
+  readonly home: string;
+  readonly userConfig: string;
+  readonly cache: string;
+  readonly path: string;
+  readonly extraCaCerts: string | null;
+}): Readonly<Record<string, string>> => ({
+  HOME: places.home,
+  PATH: places.path,
+  TMPDIR: places.home,
+  npm_config_userconfig: places.userConfig,
+  npm_config_globalconfig: `${places.userConfig}-global`, // There is none.
+  npm_config_cache: places.cache,
+  npm_config_logs_max: "0",
+  ...(places.extraCaCerts === null ? {} : { NODE_EXTRA_CA_CERTS: places.extraCaCerts }),
+});

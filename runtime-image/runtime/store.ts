@@ -1,0 +1,94 @@
+// The buckets of sessions and documents, reached over the instance's own connection. What is acknowledged is on the broker's disk.
+import { randomBytes } from "node:crypto";
+import { PlatformError } from "../contract/errors.ts";
+import type { InstanceManifest } from "../contract/instance-manifest.ts";
+import { storeAnswersTo } from "../contract/subjects.ts";
+import type { BucketName, KeyRange, Store } from "../library/bridge.ts";
+import type { Bus } from "./bus.ts";
+import { createStoreRequests, type StoreRequests } from "./store-requests.ts";
+import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./store-subjects.ts";
+import { nextKeys, type KeyRanges, type LargeRanges } from "./store-walk.ts";
+
+/** Asks nothing, and costs nothing, before it is first used. */
+export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceManifest, "instanceId">): Store {
+  // Other instances of the app could have the broker send here what it would answer them, if they knew where.
+  const requests = createStoreRequests(bus.asker(storeAnswersTo(manifest.instanceId, randomBytes(12).toString("hex"))));
+  const largeRanges = new Map<string, LargeRanges>();
+  return {
+    get: async (bucket, key) => {
+      const found = await requests.lastOf(bucket, subjectOf(bucket, key));
+      return found === null ? null : { bytes: found.bytes, revision: found.revision };
+    },
+    put: async (bucket, key, bytes, { expectedRevision } = {}) => requests.write(subjectOf(bucket, key), bytes, expectedRevision),
+    remove: async (bucket, key, { expectedRevision } = {}) => {
+      const subject = subjectOf(bucket, key);
+      const revision = expectedRevision ?? (await requests.lastOf(bucket, subject))?.revision;
+      // Another write in between is one that came after: it stays.
+      if (revision !== undefined) await removeRevision(requests, { bucket, subject, revision });
+    },
+    list: async (bucket, range) => {
+      const table = tableOf(bucket, range.prefix);
+      if (table !== null) return listTable(requests, { table, ...range }, largeRangesOf(largeRanges, table));
+      const keys = (await requests.subjectsOf(bucket, filterBelow(bucket, range.prefix))).map((subject) => keyOf(bucket, subject));
+      const { after, limit } = range;
+      return keys
+        .toSorted()
+        .filter((key) => after === null || key > after)
+        .slice(0, limit);
+    },
+    count: async (bucket, prefix) => requests.countOf(bucket, filterBelow(bucket, prefix)),
+  };
+}
+
+async function removeRevision(
+  requests: StoreRequests,
+  { bucket, subject, revision }: { readonly bucket: BucketName; readonly subject: string; readonly revision: number },
+): Promise<void> {
+  const refusal = await requests.erase(bucket, revision);
+  if (refusal === null) return;
+  const isThere = (await requests.lastOf(bucket, subject))?.revision === revision;
+  if (isThere) throw new PlatformError("STORE_UNAVAILABLE", { detail: `The broker did not remove a value: ${refusal}.` });
+}
+
+const TABLE_COUNT_MAX = 1_000; // Tables whose large ranges one instance remembers.
+
+function largeRangesOf(byTable: Map<string, LargeRanges>, table: string): LargeRanges {
+  const known = byTable.get(table);
+  if (known !== undefined) return known;
+  if (byTable.size >= TABLE_COUNT_MAX) byTable.clear();
+  const made: LargeRanges = new Set();
+  byTable.set(table, made);
+  return made;
+}
+
+interface TableRange extends KeyRange {
+  readonly table: string;
+}
+
+async function listTable(requests: StoreRequests, { table, prefix, after, limit }: TableRange, large: LargeRanges): Promise<string[]> {
+  const digits = digitsAfter(prefix, after);
+  if (digits === "past") return [];
+  const found = await nextKeys({ ranges: rangesOf(requests, table), large }, { after: digits, limit });
+  return found.map((name) => prefix + name);
+}
+
+/** A key to start after may lie outside of the prefix; then it is all of it or nothing. */
+function digitsAfter(prefix: string, after: string | null): string | null {
+  if (after === null) return null;
+  if (after.startsWith(prefix)) return after.slice(prefix.length);
+  return after < prefix ? null : "past";
+}
+
+function rangesOf(requests: StoreRequests, table: string): KeyRanges {
+  const digitsIn = (subject: string): string => keyOf("data", subject).slice(table.length + 1);
+  return {
+    count: (beginning) => requests.countOf("data", filterBeginning(table, beginning)),
+    names: async (beginning) => (await requests.subjectsOf("data", filterBeginning(table, beginning))).map(digitsIn).toSorted(),
+    samples: async (beginning) => {
+      const filter = filterBeginning(table, beginning);
+      const [first, last] = await Promise.all([requests.firstOf("data", filter), requests.lastOf("data", filter)]);
+      return first === null || last === null ? null : [digitsIn(first.subject), digitsIn(last.subject)];
+    },
+    exists: async (key) => (await requests.lastOf("data", subjectOf("data", `${table}.${key}`))) !== null,
+  };
+}

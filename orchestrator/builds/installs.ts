@@ -31,12 +31,14 @@ export function createInstaller(parts: InstallerParts): Installer {
   const turns = createTurns(INSTALL_COUNT_AT_ONCE);
   const used = new Set<string>();
   let npm: Promise<OwnNpm | null> | null = null;
+  let swept: Promise<void> | null = null; // What an orchestrator that was killed left half made.
 
   const install = async (request: InstallRequest, key: string): Promise<string> => {
     const place = join(parts.folder, key);
     if (!(await isThere(place))) {
       await turns(async () => {
         npm ??= parts.findNpm();
+        await (swept ??= makeRoom(parts.folder));
         await installInto(place, { request, key, npm: await npm, parts });
       });
       await removeOld(parts.folder, used);
@@ -69,7 +71,6 @@ async function installInto(place: string, { request, key, npm, parts }: Install)
     });
   parts.progress(`installing the packages of ${request.name}`);
   const startMs = performance.now();
-  await mkdir(parts.folder, { recursive: true, mode: 0o700 });
   const making = await mkdtemp(join(parts.folder, PART));
   const log = createLog();
   const signal = AbortSignal.any([parts.signal, AbortSignal.timeout(INSTALL_TIMEOUT_MS)]);
@@ -148,7 +149,13 @@ function createTurns(countMax: number): (work: () => Promise<void>) => Promise<v
   };
 }
 
-/** Also what an orchestrator that was killed left half made. */
+async function makeRoom(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const halfMade = (await readdir(folder)).filter((name) => name.startsWith(PART));
+  for (const name of halfMade) await rm(join(folder, name), { recursive: true, force: true });
+}
+
+/** Keeps what is in use, and of the rest what was used last. */
 async function removeOld(folder: string, used: ReadonlySet<string>): Promise<void> {
   const names = (await readdir(folder)).filter((name) => !name.endsWith(".log") && !name.startsWith(PART));
   const ages = await Promise.all(names.map(async (name) => ({ name, usedMs: (await stat(join(folder, name))).mtimeMs })));

@@ -1,7 +1,7 @@
 // Finds what code reaches beyond its own folder (packages, files of the app, files that those read), by reading it. Runs none of it.
 import { statSync } from "node:fs";
 import { readFile, readlink, stat } from "node:fs/promises";
-import { isAbsolute, join, relative } from "node:path";
+import { isAbsolute, join, posix, relative } from "node:path";
 import { nodeFileTrace } from "@vercel/nft";
 import type { BuildFile } from "../engines/engine.ts";
 import type { Workspace, WorkspaceEntries } from "./workspace.ts";
@@ -65,10 +65,13 @@ export function createTracer(workspace: Workspace, entries: WorkspaceEntries, me
   };
 }
 
-/** Null for what does not ship by itself: a folder whose content a package lists, a link with an absolute target. */
+/** Null for what does not ship by itself: a folder whose content a package lists, a link that leads out of the app. */
 async function readShipped(absolute: string, path: string, isOwnLink: ReadonlySet<string>): Promise<BuildFile | null> {
   const target = isOwnLink.has(absolute) ? null : await readlink(absolute).catch(() => null);
-  if (target !== null) return isAbsolute(target) ? null : { path, bytes: new Uint8Array(), isExecutable: false, linksTo: target };
+  if (target !== null) {
+    const leadsOut = isAbsolute(target) || posix.join(posix.dirname(path), target).startsWith("..");
+    return leadsOut ? null : { path, bytes: new Uint8Array(), isExecutable: false, linksTo: target };
+  }
   const facts = await stat(absolute);
   return facts.isFile() ? { path, bytes: await readFile(absolute), isExecutable: (facts.mode & 0o111) !== 0 } : null;
 }

@@ -1,6 +1,6 @@
 // Runs npm as a child process of its own, with a clean environment. Scripts of packages never run here: nothing would hold them.
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { NPM_CLI } from "../npm/own-npm.ts";
@@ -10,7 +10,8 @@ import type { InstallOrder, InstallOutcome } from "./engine.ts";
 export async function installHere(order: InstallOrder, { nodePath, home }: { nodePath: string; home: string }): Promise<InstallOutcome> {
   const cache = join(home, "npm-cache");
   await mkdir(cache, { recursive: true, mode: 0o700 });
-  const settings = await mkdtemp(join(home, "npm-"));
+  const settings = join(order.into, ".npm-settings");
+  await mkdir(settings, { mode: 0o700 });
   try {
     for (const [path, bytes] of order.files) await writeFile(join(order.into, path), bytes);
     const userConfig = join(settings, "npmrc");

@@ -1,10 +1,10 @@
 // Writes and reads tar streams: folders, plain files, and links between them.
-import { chmod, copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, realpath, symlink, unlink, writeFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { type Header, extract, pack } from "tar-stream";
+import { extract, pack } from "tar-stream";
 
 export type TarEntry =
   | { readonly kind: "folder"; readonly path: string; readonly mode: number; readonly uid?: number }
@@ -55,35 +55,32 @@ export async function unpackTar(tar: Readable, { into, below, bytesMax }: Unpack
   const entries = extract();
   const reading = pipeline(tar, entries);
   reading.catch(() => undefined); // Awaited below.
-  let bytesRead = 0;
+  const links: { readonly path: string; readonly target: string }[] = [];
+  const place = (name: string): string | null => (name.startsWith(below) ? insideOf(name.slice(below.length)) : null);
+  let byteCount = 0;
   for await (const entry of entries) {
-    bytesRead += entry.header.size ?? 0;
-    if (bytesRead > bytesMax) throw new Error(`there are more than ${bytesMax} bytes`);
-    const path = entry.header.name.startsWith(below) ? insideOf(entry.header.name.slice(below.length)) : null;
-    if (path === null) entry.resume();
-    else await writeEntry(entry.header, await buffer(entry), { into, below, path });
+    const { name, type, size, mode, linkname } = entry.header;
+    byteCount += size;
+    if (byteCount > bytesMax) throw new Error(`there are more than ${bytesMax} bytes`);
+    const path = place(name);
+    const bytes = await buffer(entry);
+    if (path === null) continue;
+    await mkdir(type === "directory" ? join(into, path) : dirname(join(into, path)), { recursive: true });
+    if (type === "file") await writeFile(join(into, path), bytes, { flag: "wx", mode: (mode & 0o111) === 0 ? 0o644 : 0o755 });
+    else if (type === "symlink") links.push({ path, target: linkname ?? "" });
+    else if (type === "link") await copyFile(join(into, place(linkname ?? "") ?? path), join(into, path));
   }
   await reading;
+  // Last, so that nothing is ever written through one.
+  for (const { path, target } of links) await makeLink(join(into, path), { target, into });
 }
 
-async function writeEntry(
-  header: Header,
-  bytes: Buffer,
-  { into, below, path }: { into: string; below: string; path: string },
-): Promise<void> {
-  const absolute = join(into, path);
-  if (header.type === "directory") return void (await mkdir(absolute, { recursive: true }));
-  await mkdir(dirname(absolute), { recursive: true });
-  const linkName = header.linkname ?? "";
-  if (header.type === "file") {
-    await writeFile(absolute, bytes, { flag: "wx" });
-    await chmod(absolute, ((header.mode ?? 0) & 0o111) === 0 ? 0o644 : 0o755);
-  } else if (header.type === "symlink" && !posix.isAbsolute(linkName) && insideOf(posix.join(posix.dirname(path), linkName)) !== null) {
-    await symlink(linkName, absolute);
-  } else if (header.type === "link") {
-    const source = linkName.startsWith(below) ? insideOf(linkName.slice(below.length)) : null;
-    if (source !== null) await copyFile(join(into, source), absolute);
-  }
+/** Only one that leads to something inside stays. */
+async function makeLink(absolute: string, { target, into }: { readonly target: string; readonly into: string }): Promise<void> {
+  if (posix.isAbsolute(target)) return;
+  await symlink(target, absolute);
+  const end = await realpath(absolute).catch(() => "");
+  if (!end.startsWith(`${await realpath(into)}/`)) await unlink(absolute);
 }
 
 /** Null for what is not inside, and for the folder itself. */

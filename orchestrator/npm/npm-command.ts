@@ -34,5 +34,7 @@ export const npmEnvironment = (places: {
   npm_config_globalconfig: `${places.userConfig}-global`, // There is none.
   npm_config_cache: places.cache,
   npm_config_logs_max: "0",
+  npm_config_fetch_retry_mintimeout: "1000", // A registry that cannot be reached is said to be so within seconds, not minutes.
+  npm_config_fetch_retry_maxtimeout: "5000",
   ...(places.extraCaCerts === null ? {} : { NODE_EXTRA_CA_CERTS: places.extraCaCerts }),
 });

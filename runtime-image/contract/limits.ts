@@ -121,6 +121,7 @@ export const STORE_VALUE_BYTES_MAX = 500_000; // A session of 400 KB and what su
 export const STORE_REQUEST_TIMEOUT_MS = 5_000; // One answer of the store; a slow disk takes a tenth of that.
 export const STORE_WAIT_TIMEOUT_MS = 8_000; // How long one operation tries again while the broker is away; less than the default 10 s of a handler.
 export const STORE_REQUEST_COUNT_MAX = 4_096; // Questions of one instance on their way at once.
+export const STORE_CLEARING_COUNT_MAX = 64; // Replaced values that are deleted behind the writers' backs; beyond, writers wait for it.
 export const STORE_LIST_LEAF_COUNT_MAX = 1_024; // Keys that one answer of a listing may hold; more, and the range is divided.
 export const DOCUMENT_BYTES_MAX = 200_000; // As JSON. What the original allows.
 export const DOCUMENT_NAME_LENGTH_MAX = 50; // Code points of a table or a key.

@@ -40,10 +40,12 @@ export async function toResponse(value: unknown, event: Fields): Promise<Respons
   if (value instanceof Error) return withCookies(errorPage(value), { event, cookies: dueCookies() });
   if (!isAnswer(value)) return withCookies(jsonResponse(value), { event, cookies: dueCookies() });
   const response = fieldsOf(value, event);
-  const cookies = [...ownCookies(value, response.headers)];
-  if (value["session"] !== undefined) cookies.push(await writeSession(value["session"]));
-  else cookies.push(...dueCookies());
+  const cookies = ownCookies(value, response.headers);
+  const sessionCookies = value["session"] === undefined ? dueCookies() : [await writeSession(value["session"])];
+  cookies.push(...sessionCookies);
   requestState().isCookieDue = false;
+  // No cache may keep what names one visitor.
+  if (sessionCookies.length > 0 && !isCacheControlGiven(value)) response.headers["cache-control"] = ANTI_CACHE;
   return withCookies(response, { event, cookies });
 }
 
@@ -62,15 +64,19 @@ function fieldsOf(answer: Fields, event: Fields): Response {
   headers["content-type"] = contentType;
   const location = textField(answer, "location");
   if (location !== undefined) headers["location"] = sendable(location);
-  const byType = location === undefined ? cacheControlFor(contentType) : ANTI_CACHE;
-  headers["cache-control"] = textField(answer, "cacheControl") ?? textOf(headers["cache-control"]) ?? byType;
   if (answer["cors"] !== undefined && answer["cors"] !== false) headers["access-control-allow-origin"] = "*";
   const statusCode = readStatus(answer, location === undefined ? 200 : 302);
+  // Neither a redirect nor an error should outlive its reason in a cache.
+  const byType = location === undefined && statusCode < 400 ? cacheControlFor(contentType) : ANTI_CACHE;
+  headers["cache-control"] = textField(answer, "cacheControl") ?? textOf(headers["cache-control"]) ?? byType;
   const response: Response = { statusCode, headers, body: "" };
   addBody(response, answer, { contentType, accepted: headerOf(event, "accept-encoding") ?? "" });
   if (answer["multiValueHeaders"] !== undefined) response.multiValueHeaders = answer["multiValueHeaders"];
   return response;
 }
+
+const isCacheControlGiven = (answer: Fields): boolean =>
+  textField(answer, "cacheControl") !== undefined || textOf(lowerCaseHeaders(answer["headers"])["cache-control"]) !== undefined;
 
 function addBody(response: Response, answer: Fields, options: { contentType: string; accepted: string }): void {
   const plain = readBody(answer, options.contentType);

@@ -2,7 +2,7 @@
 import { jsonText } from "./answer-body.ts";
 import { dueCookies, sendable, withCookies, type Response } from "./answer.ts";
 import { isCallerFault } from "./caller-fault.ts";
-import { cacheControlFor, type Shorthand } from "./content-types.ts";
+import { ANTI_CACHE, cacheControlFor, type Shorthand } from "./content-types.ts";
 import { asError } from "./error-page.ts";
 import { logError } from "./log.ts";
 import { describe, isFields, isPlain, ownFields, type Fields } from "./fields.ts";
@@ -36,7 +36,7 @@ export async function toRouteResponse(value: unknown, route: Route): Promise<Res
   try {
     const response = fieldsOf(value, route.kind);
     const cookies = await keepSession(isFields(value) ? value["session"] : undefined, route);
-    return withCookies(response, { event: route.event, cookies });
+    return withSession(response, { event: route.event, cookies });
   } catch (thrown) {
     return failed(asError(thrown), route);
   }
@@ -96,7 +96,13 @@ async function failed(error: Error, route: Route): Promise<Response> {
   const statusCode = isCallerFault(error) ? 400 : statusOf(error);
   if (statusCode === 500) logError(error);
   const response: Response = { statusCode, headers: headersOf(route.kind), body: errorBody(error, statusCode, route.kind) };
-  return withCookies(response, { event: route.event, cookies: dueCookies() });
+  return withSession(response, { event: route.event, cookies: dueCookies() });
+}
+
+/** No cache may keep what names one visitor, and an error should not outlive its reason in one. */
+function withSession(response: Response, options: { event: Fields; cookies: readonly string[] }): Response {
+  if (options.cookies.length > 0 || response.statusCode >= 400) response.headers["cache-control"] = ANTI_CACHE;
+  return withCookies(response, options);
 }
 
 /** The first of status, code and statusCode that is one of the seven. */

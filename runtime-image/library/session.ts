@@ -51,11 +51,11 @@ async function renew(key: string, value: StoredValue, session: Fields): Promise<
 }
 
 function encode(session: Fields): Uint8Array {
-  const stored: Stored = { v: 1, expiresEpochMs: Date.now() + SESSION_IDLE_MS, session };
-  const bytes = Buffer.from(JSON.stringify(stored));
-  if (bytes.length > SESSION_BYTES_MAX)
-    throw new RangeError(`session is larger than ${SESSION_BYTES_MAX / 1000} KB: it has ${bytes.length} bytes as JSON`);
-  return bytes;
+  const json = JSON.stringify(session);
+  const sessionBytes = Buffer.byteLength(json);
+  if (sessionBytes > SESSION_BYTES_MAX)
+    throw new RangeError(`session is larger than ${SESSION_BYTES_MAX / 1000} KB: it has ${sessionBytes} bytes as JSON`);
+  return Buffer.from(`{"v":1,"expiresEpochMs":${Date.now() + SESSION_IDLE_MS},"session":${json}}`);
 }
 
 function decode(bytes: Uint8Array): Stored | null {

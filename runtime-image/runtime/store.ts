@@ -1,10 +1,10 @@
 // The buckets of sessions and documents, reached over the instance's own connection. What is acknowledged is on the broker's disk.
 import { randomBytes } from "node:crypto";
-import { PlatformError } from "../contract/errors.ts";
 import type { InstanceManifest } from "../contract/instance-manifest.ts";
 import { storeAnswersTo } from "../contract/subjects.ts";
-import type { BucketName, KeyRange, Store } from "../library/bridge.ts";
+import type { KeyRange, Store } from "../library/bridge.ts";
 import type { Bus } from "./bus.ts";
+import { createReplacedValues } from "./store-replaced.ts";
 import { createStoreRequests, type StoreRequests } from "./store-requests.ts";
 import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./store-subjects.ts";
 import { nextKeys, type KeyRanges, type LargeRanges } from "./store-walk.ts";
@@ -13,18 +13,24 @@ import { nextKeys, type KeyRanges, type LargeRanges } from "./store-walk.ts";
 export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceManifest, "instanceId">): Store {
   // Other instances of the app could have the broker send here what it would answer them, if they knew where.
   const requests = createStoreRequests(bus.asker(storeAnswersTo(manifest.instanceId, randomBytes(12).toString("hex"))));
+  const replaced = createReplacedValues(requests);
   const largeRanges = new Map<string, LargeRanges>();
   return {
     get: async (bucket, key) => {
       const found = await requests.lastOf(bucket, subjectOf(bucket, key));
       return found === null ? null : { bytes: found.bytes, revision: found.revision };
     },
-    put: async (bucket, key, bytes, { expectedRevision } = {}) => requests.write(subjectOf(bucket, key), bytes, expectedRevision),
+    put: async (bucket, key, bytes, { expectedRevision } = {}) => {
+      const subject = subjectOf(bucket, key);
+      const revision = await requests.write(subject, bytes, expectedRevision);
+      await replaced.clearAway({ bucket, subject, revision, replacedRevision: expectedRevision });
+      return revision;
+    },
     remove: async (bucket, key, { expectedRevision } = {}) => {
       const subject = subjectOf(bucket, key);
       const revision = expectedRevision ?? (await requests.lastOf(bucket, subject))?.revision;
       // Another write in between is one that came after: it stays.
-      if (revision !== undefined) await removeRevision(requests, { bucket, subject, revision });
+      if (revision !== undefined) await replaced.removeUpTo({ bucket, subject, revision });
     },
     list: async (bucket, range) => {
       const table = tableOf(bucket, range.prefix);
@@ -38,16 +44,6 @@ export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceMani
     },
     count: async (bucket, prefix) => requests.countOf(bucket, filterBelow(bucket, prefix)),
   };
-}
-
-async function removeRevision(
-  requests: StoreRequests,
-  { bucket, subject, revision }: { readonly bucket: BucketName; readonly subject: string; readonly revision: number },
-): Promise<void> {
-  const refusal = await requests.erase(bucket, revision);
-  if (refusal === null) return;
-  const isThere = (await requests.lastOf(bucket, subject))?.revision === revision;
-  if (isThere) throw new PlatformError("STORE_UNAVAILABLE", { detail: `The broker did not remove a value: ${refusal}.` });
 }
 
 const TABLE_COUNT_MAX = 1_000; // Tables whose large ranges one instance remembers.

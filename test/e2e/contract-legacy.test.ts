@@ -2,8 +2,7 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareAnswer } from "../support/answer-table.ts";
-import { answersSource } from "../support/current-answers.ts";
-import { RIGHT_LEGACY_ANSWERS, WRONG_LEGACY_ANSWERS } from "../support/legacy-answers.ts";
+import { RIGHT_LEGACY_ANSWERS, WRONG_LEGACY_ANSWERS, legacyAnswersSource } from "../support/legacy-answers.ts";
 import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
 import { exchange } from "../support/raw-http.ts";
@@ -49,7 +48,7 @@ post /body
   "src/http/get-index/index.js": `exports.handler = (event, context, callback) => callback(null, ${ECHO});\n`,
   "src/http/any-echo-000item-of-000place/index.mjs": `export const handler = async (event) => ${ECHO};\n`,
   "src/http/get-files-catchall/index.js": `exports.handler = (event) => ${ECHO};\n`,
-  "src/http/get-answer-000number/index.js": answersSource(ANSWERS),
+  "src/http/get-answer-000number/index.js": legacyAnswersSource(ANSWERS),
   "src/http/post-helpers/index.js": HELPERS,
   "src/http/post-body/index.js": BODY,
 };

@@ -2,10 +2,9 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compareAnswer } from "../support/answer-table.ts";
-import { answersSource } from "../support/current-answers.ts";
 import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
-import { RIGHT_SIMPLE_ANSWERS, WRONG_SIMPLE_ANSWERS } from "../support/simple-answers.ts";
+import { RIGHT_SIMPLE_ANSWERS, WRONG_SIMPLE_ANSWERS, simpleAnswersSource } from "../support/simple-answers.ts";
 
 const ECHO = `({ type: "application/json", body: JSON.stringify(request), headers: { "x-method": request.method } })`;
 const ANSWERS = [...RIGHT_SIMPLE_ANSWERS, ...WRONG_SIMPLE_ANSWERS].map((one) => one.returns);
@@ -34,7 +33,7 @@ get /session
 `,
   "src/http/get-index/index.js": `exports.handler = (request, context, callback) => callback(null, ${ECHO});\n`,
   "src/http/any-echo-000item-of-000place/index.mjs": `export const handler = async (request) => ${ECHO};\n`,
-  "src/http/get-answer-000number/index.js": answersSource(ANSWERS).replace("request.pathParameters.number", "request.params.number"),
+  "src/http/get-answer-000number/index.js": simpleAnswersSource(ANSWERS),
   "src/http/put-answer-000number/index.js": "exports.handler = () => ({ cors: true });\n",
   "src/http/get-session/index.js": SESSION,
 };

@@ -16,6 +16,7 @@ export async function teardown(): Promise<void> {
 }
 
 async function isOrphan(id: string): Promise<boolean> {
-  const { stdout } = await run("docker", ["image", "inspect", "--format", '{{index .Config.Labels "orchestrator.home"}}', id]);
-  return !existsSync(stdout.trim());
+  // Another run may have removed it in the meantime.
+  const found = await run("docker", ["image", "inspect", "--format", '{{index .Config.Labels "orchestrator.home"}}', id]).catch(() => null);
+  return found !== null && !existsSync(found.stdout.trim());
 }

@@ -53,7 +53,8 @@ export function unprovenRules(page: string, textOf: (testFile: string) => string
     return proofs.flatMap(([, file = "", name = ""]) => {
       const text = textOf(file);
       if (text === null) return [`${where}: ${file} is not there`];
-      return text.includes(name) ? [] : [`${where}: ${file} has no test called "${name}"`];
+      const isThere = ['"', "'", "`"].some((quote) => text.includes(`${quote}${name}${quote}`));
+      return isThere ? [] : [`${where}: ${file} has no test called "${name}"`];
     });
   });
 }

@@ -95,6 +95,7 @@ const HEADERS: readonly (readonly [answer: unknown, name: string, expected: stri
   [{ a: 1 }, "cache-control", ANTI_CACHE],
   [{ css: "" }, "cache-control", "max-age=86400"],
   [{ text: "" }, "cache-control", "max-age=86400"],
+  [{ css: "", status: 404 }, "cache-control", ANTI_CACHE],
   [{ css: "", headers: { "Cache-Control": "private" } }, "cache-control", "private"],
   [{ css: "", cacheControl: "max-age=1", headers: { "cache-control": "private" } }, "cache-control", "max-age=1"],
   [{ location: "/x" }, "location", "/x"],

@@ -300,9 +300,12 @@ describe("the relatives of JSON routes", () => {
     ["xml", xml, "application/xml; charset=utf-8", "max-age=86400"],
   ] as const)("answer under their own key: %s", async (key, wrap, type, cache) => {
     for (const method of METHODS) {
-      const answer = await ask(wrap[method](answering({ [key]: "body" })));
+      const cookie = `_idx=${cookieValueOf(newSessionId())}`;
+      const answer = await ask(wrap[method](answering({ [key]: "body" })), { cookie });
       expect(answer).toMatchObject({ statusCode: 200, body: "body", headers: { "content-type": type, "cache-control": textWith(cache) } });
     }
+    for (const given of [{ [key]: "first visit" }, { [key]: "gone", status: 404 }])
+      expect((await ask(wrap.get(answering(given)))).headers["cache-control"]).toContain("no-store");
     expect((await ask(wrap.get(answering({ [key]: { no: "text" } })))).statusCode).toBe(500);
     expect(await ask(wrap.get(answering({ [key]: "gone", status: 404 })))).toMatchObject({ statusCode: 404, body: "gone" });
     const failed = await ask(wrap.get(answering(Object.assign(new Error("no */ <b>"), { status: 403 }))));

@@ -224,6 +224,14 @@ describe("sessions under http and http.async", () => {
     expect(cookies).toEqual(["theme=dark", expect.stringMatching(/^_idx=/)]);
   });
 
+  it("are kept by no cache, unless the function says so itself", async () => {
+    const cacheOf = async (answer: object) =>
+      (await instance.within({}, () => http.async(async () => ({ session: { a: 1 }, ...answer }))(version2()))).headers["cache-control"];
+    expect(await cacheOf({ css: "" })).toContain("no-store");
+    expect(await cacheOf({ css: "", cacheControl: "private" })).toBe("private");
+    expect(await cacheOf({ css: "", headers: { "Cache-Control": "private" } })).toBe("private");
+  });
+
   it("set no cookie where the answer has no session", async () => {
     const answer = await instance.within({}, () => http.async(async () => ({ text: "x" }))(version2()));
     expect(answer.headers["set-cookie"]).toBeUndefined();

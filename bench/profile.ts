@@ -92,6 +92,7 @@ async function startSecond(
     concurrency,
     memoryBytesMax: INSTANCE_MEMORY_BYTES_MAX,
     rawJson: false,
+    bareQuery: false,
     sessionSecret: "5e".repeat(32), // Nothing that is profiled signs with it.
     watchMemory: false,
     broker: { url: gateway.broker.url, ...(await signer.instanceCredentials(appId, "staging", INSTANCE_ID)) },

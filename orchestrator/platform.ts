@@ -122,8 +122,6 @@ function runningPlatform(running: {
   parts: AsyncDisposableStack;
 }): Platform {
   const { home, appId, engine, deployer, output, parts } = running;
-  const installing = new AbortController();
-  parts.defer(() => installing.abort());
   const { searchPath, extraCaCerts } = environmentSettings();
   const tools = createBuildTools({
     home: home.path,
@@ -132,8 +130,8 @@ function runningPlatform(running: {
     searchPath,
     extraCaCerts,
     progress: (line) => output.step(line),
-    signal: installing.signal,
   });
+  parts.defer(async () => tools.close());
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
     plan: async (app) => planApp(app, tools),

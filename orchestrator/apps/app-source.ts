@@ -56,6 +56,7 @@ export interface SiteSource {
 
 export interface AppSettings {
   readonly rawJson: boolean;
+  readonly bareQuery: boolean; // rawQueryString without its "?".
   readonly allowsInstallScripts: boolean;
   readonly functionBytesMax: number;
 }

@@ -187,7 +187,7 @@ function urlProblem(text: string): string | null {
   return url.search === "" && url.hash === "" ? null : `should end with its path, got ${show(text)}`;
 }
 
-const APP_SETTINGS = ["raw-json", "install-scripts", "function-size"];
+const APP_SETTINGS = ["raw-json", "bare-query", "install-scripts", "function-size"];
 const FUNCTION_SIZE_MB_MAX = 250; // What the originals' cloud allowed a function at most.
 
 /** Switches of this platform alone: whoever misspells one is told. */
@@ -201,6 +201,7 @@ function readAppSettings(items: readonly unknown[], findings: Findings): AppSett
     findings.problems.push(`@orchestrator function-size: should be a number of MB up to ${FUNCTION_SIZE_MB_MAX}, got ${show(sizeMb)}`);
   return {
     rawJson: flagOf(items, { pragma, name: "raw-json" }, findings),
+    bareQuery: flagOf(items, { pragma, name: "bare-query" }, findings),
     allowsInstallScripts: flagOf(items, { pragma, name: "install-scripts" }, findings),
     functionBytesMax: sizeIsFine ? sizeMb * 1_000_000 : FUNCTION_FOLDER_BYTES_MAX,
   };

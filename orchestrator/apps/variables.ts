@@ -5,7 +5,7 @@ import { VARIABLE_COUNT_MAX, VARIABLE_VALUE_BYTES_MAX } from "../../runtime-imag
 import type { Variables } from "./app-source.ts";
 import { textOf } from "./folders.ts";
 import type { Checked } from "./pragmas.ts";
-import { type VariableLine, type VariablesText, parseEnvText, parsePreferencesText } from "./variables-text.ts";
+import { type VariablesText, parseEnvText, parsePreferencesText } from "./variables-text.ts";
 
 const PREFERENCES = ["preferences.arc", "prefs.arc", ".preferences.arc", ".prefs.arc"];
 
@@ -51,7 +51,7 @@ export function checkVariables(files: readonly FileOfVariables[]): Checked<Varia
         warnings.push(`${where}: ${line.key} is ignored; it is always the environment's name`);
         continue;
       }
-      const problem = lineProblem(line);
+      const problem = variableProblem(line);
       if (problem !== null) problems.push(`${where}: ${problem}`);
       else
         for (const environment of ENVIRONMENTS)
@@ -66,12 +66,12 @@ export function checkVariables(files: readonly FileOfVariables[]): Checked<Varia
 }
 
 /** Apps of the originals say these in their files, and mean what the platform gives them anyway. */
-const SET_BY_PLATFORM: ReadonlySet<string> = new Set(["NODE_ENV", "ARC_ENV"]);
+export const SET_BY_PLATFORM: ReadonlySet<string> = new Set(["NODE_ENV", "ARC_ENV"]);
 
 const KEY = /^[A-Z][A-Z0-9_]*$/;
 
 /** A key that is none is not shown: it may be a line of somebody's private key. */
-function lineProblem({ key, value }: VariableLine): string | null {
+export function variableProblem({ key, value }: { readonly key: string; readonly value: string }): string | null {
   if (!KEY.test(key)) return "the key should be capital letters, digits and _, beginning with a letter";
   if (isRefused(key)) return `${key} is read by Node, the shell or the platform itself; choose another name`;
   if (value.includes("\0")) return `the value of ${key} holds a NUL character`;

@@ -98,6 +98,7 @@ function releaseOf(source: FunctionSource, buildId: string, app: AppSource): Rel
     timeoutMs: source.settings.timeoutMs ?? HANDLER_TIMEOUT_MS,
     memoryBytesMax: source.settings.memoryBytesMax ?? INSTANCE_MEMORY_BYTES_MAX,
     rawJson: app.settings.rawJson,
+    bareQuery: app.settings.bareQuery,
   };
 }
 

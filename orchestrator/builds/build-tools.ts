@@ -13,12 +13,13 @@ export function createBuildTools(parts: {
   readonly searchPath: string;
   readonly extraCaCerts: string | null;
   readonly progress: (line: string) => void;
-  readonly signal: AbortSignal; // Ends what is being installed.
-}): BuildTools {
-  const { home, engine, progress, signal } = parts;
+}): BuildTools & { close(): Promise<void> } {
+  const { home, engine, progress } = parts;
+  const installer = createInstaller({ folder: join(home, "installs"), engine, progress, findNpm: async () => findOwnNpm(parts) });
   return {
     workspace: createWorkspace(join(home, "workspace")),
     memory: new Map(),
-    install: createInstaller({ folder: join(home, "installs"), engine, progress, signal, findNpm: async () => findOwnNpm(parts) }),
+    install: async (request) => installer.install(request),
+    close: async () => installer.close(),
   };
 }

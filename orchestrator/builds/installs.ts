@@ -17,11 +17,14 @@ export interface InstallerParts {
   readonly engine: Pick<Engine, "kind" | "install">;
   readonly findNpm: () => Promise<OwnNpm | null>;
   readonly progress: (line: string) => void;
-  readonly signal: AbortSignal; // Ends what is being installed.
 }
 
-/** The answer is the folder of the packages. */
-export type Installer = (request: InstallRequest) => Promise<string>;
+export interface Installer {
+  /** The answer is the folder of the packages. */
+  install(request: InstallRequest): Promise<string>;
+  /** Ends what is being installed, and resolves when nothing is. */
+  close(): Promise<void>;
+}
 
 const LINES_NAMED = 12; // npm's last lines say what went wrong, the ones before what it did until then.
 const PART = ".making-";
@@ -30,6 +33,7 @@ export function createInstaller(parts: InstallerParts): Installer {
   const underway = new Map<string, Promise<string>>();
   const turns = createTurns(INSTALL_COUNT_AT_ONCE);
   const used = new Set<string>();
+  const closing = new AbortController();
   let npm: Promise<OwnNpm | null> | null = null;
   let swept: Promise<void> | null = null; // What an orchestrator that was killed left half made.
 
@@ -39,7 +43,7 @@ export function createInstaller(parts: InstallerParts): Installer {
       await turns(async () => {
         npm ??= parts.findNpm();
         await (swept ??= makeRoom(parts.folder));
-        await installInto(place, { request, key, npm: await npm, parts });
+        await installInto(place, { request, key, npm: await npm, parts, signal: closing.signal });
       });
       await removeOld(parts.folder, used);
     }
@@ -47,12 +51,18 @@ export function createInstaller(parts: InstallerParts): Installer {
     return join(place, "node_modules");
   };
 
-  return async (request) => {
-    const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
-    used.add(key);
-    const running = underway.get(key) ?? install(request, key).finally(() => underway.delete(key));
-    underway.set(key, running);
-    return running;
+  return {
+    async install(request) {
+      const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
+      used.add(key);
+      const running = underway.get(key) ?? install(request, key).finally(() => underway.delete(key));
+      underway.set(key, running);
+      return running;
+    },
+    async close() {
+      closing.abort();
+      await Promise.allSettled(underway.values()); // Whoever asked for them hears how they end.
+    },
   };
 }
 
@@ -61,9 +71,10 @@ interface Install {
   readonly key: string;
   readonly npm: OwnNpm | null;
   readonly parts: InstallerParts;
+  readonly signal: AbortSignal;
 }
 
-async function installInto(place: string, { request, key, npm, parts }: Install): Promise<void> {
+async function installInto(place: string, { request, key, npm, parts, signal: closing }: Install): Promise<void> {
   if (npm === null)
     throw new PlatformError("INSTALL_FAILED", {
       detail: `${request.name} asks for packages, and this machine has no npm.`,
@@ -73,7 +84,7 @@ async function installInto(place: string, { request, key, npm, parts }: Install)
   const startMs = performance.now();
   const making = await mkdtemp(join(parts.folder, PART));
   const log = createLog();
-  const signal = AbortSignal.any([parts.signal, AbortSignal.timeout(INSTALL_TIMEOUT_MS)]);
+  const signal = AbortSignal.any([closing, AbortSignal.timeout(INSTALL_TIMEOUT_MS)]);
   try {
     const { files, hasLock, allowsScripts } = request;
     const outcome = await parts.engine.install({

@@ -27,6 +27,7 @@ export async function installInContainer(
   const container = await docker.containers.create(name, installOptions(order, { image, platform }));
   try {
     await docker.containers.writeFiles(container, "/", packTar(entriesOf(order)));
+    if (order.signal.aborted) return { exitCode: null };
     await docker.containers.start(container);
     const following = followDockerLogs(docker, { container, sinceEpochMs: 0, signal: order.signal }, ({ text }) => order.onLine(text));
     const exitCode = await endOf(docker, container, order.signal);

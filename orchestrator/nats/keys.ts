@@ -1,4 +1,4 @@
-// The secret that everything the broker trusts is derived from: one file in the home, made once, never made anew by itself.
+// The secret that everything the broker trusts is derived from, and what else must stay secret: one file in the home, made once, never made anew by itself.
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { chmod, link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,6 +15,8 @@ export interface BrokerKeys {
   app(appId: string, environment: Environment): Nkey;
   /** What sessions of an app are signed with: hex, never kept anywhere, and of no use to anyone but that app and environment. */
   sessionSecret(appId: string, environment: Environment): string;
+  /** What the values of an app's environment variables are encrypted with, 32 bytes. */
+  variablesKey(appId: string, environment: Environment): Buffer;
 }
 
 /** One secret instead of a file per account: a crash can leave nothing half-made, and a backup holds one small file. */
@@ -53,6 +55,7 @@ export function deriveBrokerKeys(secret: Buffer): BrokerKeys {
     gateways: { staging: account("gateways staging"), production: account("gateways production") },
     app: (appId, environment) => account(`app ${environment} ${appId}`),
     sessionSecret: (appId, environment) => derive(`sessions ${environment} ${appId}`).toString("hex"),
+    variablesKey: (appId, environment) => derive(`variables ${environment} ${appId}`),
   };
 }
 

@@ -35,6 +35,8 @@ export function storeConfig(bucket: StoreBucket): Readonly<Record<string, unknow
     storage: "file",
     retention: "limits",
     max_msgs_per_subject: -1,
+    // A session that nobody visits any more leaves by itself; each write or renewal starts its time anew, and what an old one says of its end counts.
+    ...(bucket === "sessions" ? { max_age: SESSION_IDLE_MS * NANOSECONDS_PER_MS } : {}),
     discard: "new", // Full means that new values are refused, never that old ones go.
     max_msg_size: STORE_VALUE_BYTES_MAX,
     num_replicas: 1,

@@ -246,7 +246,7 @@ class RunningFleet implements Fleet {
     this.#instances.set(instanceId, instance);
     const begin = async (): Promise<void> => {
       const broker = await this.#parts.broker.credentials({ appId, environment, instanceId });
-      const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson } = fn;
+      const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson, bareQuery } = fn;
       await this.#parts.engine.start({
         instanceId,
         appId,
@@ -266,6 +266,7 @@ class RunningFleet implements Fleet {
           concurrency,
           memoryBytesMax,
           rawJson: rawJson ?? false, // Releases of the first days did not say.
+          bareQuery: bareQuery ?? false,
           sessionSecret: this.#parts.sessionSecret({ appId, environment }),
           broker,
         },

@@ -22,6 +22,7 @@ export interface ReleaseFunction {
   readonly timeoutMs: number;
   readonly memoryBytesMax: number;
   readonly rawJson: boolean;
+  readonly bareQuery: boolean;
 }
 
 /** What of a release is no function. */

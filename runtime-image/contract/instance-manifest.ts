@@ -20,6 +20,7 @@ export interface InstanceManifest {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly memoryBytesMax: number;
+  readonly bareQuery: boolean; // rawQueryString without its "?" (payload version 2).
   readonly rawJson: boolean; // JSON bodies reach handlers as text, not as base64 (payload versions 2 and 1).
   readonly sessionSecret: string; // Hex, of this app and environment; what session cookies and csrf tokens are signed with.
   readonly watchMemory: boolean; // True where nothing outside bounds the memory (engine "process").

@@ -72,7 +72,7 @@ function problemsOf(fields: Fields): string[] {
   check("generation", isOneOf(GENERATIONS, fields["generation"]), `one of ${GENERATIONS.join(", ")}`, fields["generation"]);
   check("folder", isText(fields["folder"]) && fields["folder"].startsWith("/"), "an absolute path", fields["folder"]);
   for (const name of ["timeoutMs", "concurrency", "memoryBytesMax"]) check(name, isCount(fields[name]), "a positive integer", fields[name]);
-  check("rawJson", typeof fields["rawJson"] === "boolean", "true or false", fields["rawJson"]);
+  for (const name of ["rawJson", "bareQuery"]) check(name, typeof fields[name] === "boolean", "true or false", fields[name]);
   // A secret: it is named and never shown.
   if (!isText(fields["sessionSecret"]) || !/^[0-9a-f]{64}$/.test(fields["sessionSecret"]))
     problems.push("sessionSecret: should be 32 bytes in hex");

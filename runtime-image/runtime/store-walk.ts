@@ -27,7 +27,7 @@ export interface Walk {
 
 /** The first keys after one, or of all. A key that is there all the time is found once; nothing is found twice. */
 export const nextKeys = (walk: Walk, range: { readonly after: string | null; readonly limit: number }): Promise<string[]> =>
-  collect(walk, { beginning: "", after: range.after, limit: range.limit });
+  range.limit > 0 ? collect(walk, { beginning: "", after: range.after, limit: range.limit }) : Promise.resolve([]);
 
 interface Part {
   readonly beginning: string;
@@ -39,8 +39,7 @@ interface Part {
 async function collect(walk: Walk, part: Part): Promise<string[]> {
   const { ranges, large } = walk;
   const { beginning, after, limit } = part;
-  if (limit <= 0) return [];
-  if (!large.has(beginning)) {
+  if (part.count !== undefined || !large.has(beginning)) {
     const count = part.count ?? (await ranges.count(beginning));
     if (count === 0) return [];
     if (count <= STORE_LIST_LEAF_COUNT_MAX) {
@@ -50,31 +49,46 @@ async function collect(walk: Walk, part: Part): Promise<string[]> {
     await rememberLarge(walk, beginning);
   }
   const found: string[] = [];
-  if (after === null) {
-    const isWhole = beginning.length % 2 === 0; // A byte has two digits; no key ends in the middle of one.
-    if (isWhole && beginning !== "" && (await ranges.exists(beginning))) found.push(beginning);
-  } else if (after.length > beginning.length) {
+  if (after !== null && after.length > beginning.length)
     found.push(...(await collect(walk, { beginning: after.slice(0, beginning.length + 1), after, limit })));
-  }
-  if (found.length < limit) found.push(...(await collectBeside(walk, { ...part, limit: limit - found.length })));
+  if (found.length < limit) found.push(...(await collectBeside(walk, { beginning, after, limit: limit - found.length })));
   return found;
 }
 
-/** The parts beyond the one that the key to start after lies in. */
+/** The key that is this beginning and no more, then the parts beyond the one that the key to start after lies in. */
 async function collectBeside(walk: Walk, { beginning, after, limit }: Part): Promise<string[]> {
+  const { ranges, large } = walk;
   const passed = after?.[beginning.length] ?? "";
   const parts = DIGITS.filter((digit) => digit > passed).map((digit) => beginning + digit);
-  const counts = await Promise.all(parts.map((part) => (walk.large.has(part) ? Infinity : walk.ranges.count(part))));
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  if (after === null && total <= STORE_LIST_LEAF_COUNT_MAX) walk.large.delete(beginning); // It shrank.
+  const mayBeKey = after === null && beginning !== "" && beginning.length % 2 === 0; // A byte has two digits.
   const found: string[] = [];
-  for (const [index, part] of parts.entries()) {
-    const count = counts[index] ?? 0;
-    if (count === 0 || found.length >= limit) continue;
-    const known = Number.isFinite(count) ? { count } : {};
-    found.push(...(await collect(walk, { beginning: part, after: null, limit: limit - found.length, ...known })));
+  let countedCount = 0;
+  let done = 0;
+  while (done < parts.length && found.length < limit) {
+    const together = parts.slice(done, nextLarge(parts, done, large) + 1); // Small ones at once, up to one that fills a page by itself.
+    const [isKey, ...counts] = await Promise.all([
+      mayBeKey && done === 0 && ranges.exists(beginning),
+      ...together.map((part) => (large.has(part) ? undefined : ranges.count(part))),
+    ]);
+    if (isKey) found.push(beginning);
+    for (const [index, part] of together.entries()) {
+      const count = counts[index];
+      countedCount += count ?? 0;
+      if (count !== undefined && count > STORE_LIST_LEAF_COUNT_MAX) large.add(part);
+      if (count === 0 || found.length >= limit) continue;
+      const known = count === undefined ? {} : { count };
+      found.push(...(await collect(walk, { beginning: part, after: null, limit: limit - found.length, ...known })));
+    }
+    done += together.length;
   }
+  const hasShrunk = after === null && done === parts.length && countedCount <= STORE_LIST_LEAF_COUNT_MAX;
+  if (hasShrunk && !parts.some((part) => large.has(part))) large.delete(beginning);
   return found;
+}
+
+function nextLarge(parts: readonly string[], start: number, large: LargeRanges): number {
+  const index = parts.findIndex((part, at) => at >= start && large.has(part));
+  return index === -1 ? parts.length : index;
 }
 
 /** Keys like "user-1", "user-2" have a long common beginning: two of them say how long it is, and no range on that way needs counting. */

@@ -118,6 +118,7 @@ async function launchOn(engine: Engine, broker: TestBroker, wanted: FunctionToSt
       timeoutMs: 60_000,
       concurrency: 32,
       rawJson: false,
+      bareQuery: false,
       sessionSecret: "5e".repeat(32),
       memoryBytesMax: limits.memoryBytesMax,
       broker: await broker.instanceAccess(instanceId),

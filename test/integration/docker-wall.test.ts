@@ -142,8 +142,8 @@ describe.each(["any", "helper"] as const)("the wall, put up through %s", (wallTh
     const before = await rules();
     await engine.prepare();
     expect(await rules()).toEqual(before);
-    expect(before.filter((rule) => rule.startsWith("-A INPUT"))).toHaveLength(2);
-    expect(before.find((rule) => rule.startsWith("-A INPUT"))).toContain(bridgeName(platformId, "production"));
+    expect(before.filter((rule) => rule.startsWith("-A INPUT"))).toHaveLength(3);
+    expect(before.find((rule) => rule.startsWith("-A INPUT"))).toContain(bridgeName(platformId, "install"));
     expect(before.filter((rule) => rule.startsWith("-A")).every((rule) => rule.includes(`orchestrator:${platformId}`))).toBe(true);
     await engine.dispose();
     expect(await rules()).toEqual([]);

@@ -52,7 +52,7 @@ async function assertRegistry(found: OwnNpm | null): Promise<void> {
 
 interface Installing {
   readonly app: AppSource;
-  readonly install: Installer;
+  readonly installer: Installer;
   readonly lines: string[];
 }
 
@@ -67,20 +67,19 @@ async function appWith(kind: "docker" | "process", files: Record<string, string>
   }
   const app = await readAppFolder(folder);
   const lines: string[] = [];
-  const install = createInstaller({
+  const installer = createInstaller({
     folder: join(top, `installs-${count}`),
     engine: engines[kind],
     findNpm: async () => npm,
     progress: (line) => lines.push(line),
-    signal: new AbortController().signal,
   });
-  return { app: { ...app, settings: { ...app.settings, allowsInstallScripts } }, install, lines };
+  return { app: { ...app, settings: { ...app.settings, allowsInstallScripts } }, installer, lines };
 }
 
-async function installRoot({ app, install }: Installing): Promise<string> {
+async function installRoot({ app, installer }: Installing): Promise<string> {
   const request = await installRequest(app.folder, app);
   if (request === null) throw new Error("nothing is asked for");
-  return install(request);
+  return installer.install(request);
 }
 
 const packageJson = (fields: object): string => JSON.stringify({ name: "app", version: "1.0.0", ...fields });
@@ -137,7 +136,7 @@ describe.each(["docker", "process"] as const)("an install with the engine %s", (
     });
     const request = await installRequest(join(installing.app.folder, "src/http/get-index"), installing.app);
     if (request === null) throw new Error("nothing is asked for");
-    const error: unknown = await installing.install(request).catch((cause: unknown) => cause);
+    const error: unknown = await installing.installer.install(request).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "INSTALL_FAILED", detail: { remedy: expect.stringContaining("npm install") as unknown } });
     const { detail = "", problems = [] } = (error as { detail: { detail?: string; problems?: string[] } }).detail; // Checked above.
     expect(detail).toContain("src/http/get-index: npm install ended with exit code 1");
@@ -192,16 +191,15 @@ describe("a machine without npm", () => {
   it("is told what to do", async () => {
     const { app } = await appWith("process", { "package.json": packageJson({ dependencies: PACKAGE }) });
     const folder = join(top, "installs-none");
-    const install = createInstaller({
+    const installer = createInstaller({
       folder,
       engine: engines.process,
       findNpm: async () => null,
       progress: () => {},
-      signal: new AbortController().signal,
     });
     const request = await installRequest(app.folder, app);
     if (request === null) throw new Error("nothing is asked for");
-    await expect(install(request)).rejects.toMatchObject({
+    await expect(installer.install(request)).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       detail: { remedy: expect.stringContaining("npm") as unknown },
     });

@@ -239,7 +239,7 @@ describe("every generation", () => {
     const echo = "exports.handler = async ({ version, body, isBase64Encoded }) => [version, body, isBase64Encoded];";
     const encoded = await startFor("current", echo);
     expect(jsonOf(await encoded.request(POST))).toEqual(["2.0", BASE64, true]);
-    const raw = await startFor("current", echo, { rawJson: true });
+    const raw = await startFor("current", echo, { rawJson: true, bareQuery: false });
     expect(jsonOf(await raw.request(POST))).toEqual(["2.0", POST.body, false]);
   });
 

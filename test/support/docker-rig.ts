@@ -62,6 +62,7 @@ export function instanceSpec(given: {
       timeoutMs: 10_000,
       concurrency: 32,
       rawJson: false,
+      bareQuery: false,
       sessionSecret: "5e".repeat(32),
       memoryBytesMax: 96_000_000,
       broker: { url: "nats://127.0.0.1:1", jwt: "", seed: "" },

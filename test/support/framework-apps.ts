@@ -22,8 +22,7 @@ app.get("/items/:id", (c) => c.text(c.req.param("id")));
 app.get("/headers", (c) => c.text(c.req.header("x-mine") ?? "none"));
 app.notFound((c) => c.text("hono knows no " + c.req.path, 404));
 
-const answer = handle(app);
-HANDLER
+export const handler = handle(app);
 `;
 
 const FASTIFY = `
@@ -78,14 +77,11 @@ apigateway ${gateway}
 
 @orchestrator
 function-size 20
+bare-query true
 
 @http
 ${FRAMEWORKS.map((framework) => `any /${framework}/*\n`).join("")}`,
-  "src/http/any-hono-catchall/index.mjs": HONO.replace("HANDLER", gateway === "http" ? HONO_V2 : "export const handler = answer;"),
+  "src/http/any-hono-catchall/index.mjs": HONO,
   "src/http/any-fastify-catchall/index.js": FASTIFY,
   "src/http/any-express-catchall/index.js": EXPRESS,
 });
-
-// The contract's rawQueryString begins with "?", AWS's does not, and this adapter puts one in front of it.
-const HONO_V2 =
-  'export const handler = (event, context) => answer({ ...event, rawQueryString: event.rawQueryString.replace(/^\\?/, "") }, context);';

@@ -283,6 +283,7 @@ export function manifestOf(fields: Partial<InstanceManifest>): InstanceManifest 
     timeoutMs: 10_000,
     concurrency: 32,
     rawJson: false,
+    bareQuery: false,
     sessionSecret: "5e".repeat(32),
     memoryBytesMax: 512_000_000,
     watchMemory: false,

@@ -5,13 +5,13 @@ import type { PayloadAdapter } from "./generation.ts";
 import { createLegacyGeneration } from "./legacy.ts";
 import { createSimpleGeneration } from "./simple.ts";
 
-type AdapterOf = (instance: Pick<InstanceManifest, "appId" | "rawJson">) => PayloadAdapter;
+type AdapterOf = (instance: Pick<InstanceManifest, "appId" | "rawJson" | "bareQuery">) => PayloadAdapter;
 
 // The library's wrappers of json and html functions read headers by lower-case names.
 const wrapped: AdapterOf = ({ appId, rawJson }) => createLegacyGeneration({ apiId: appId, rawJson, lowerCaseHeaders: true });
 
 const ADAPTERS: Readonly<Record<Generation, AdapterOf>> = {
-  current: ({ appId, rawJson }) => createCurrentGeneration({ apiId: appId, rawJson }),
+  current: ({ appId, rawJson, bareQuery }) => createCurrentGeneration({ apiId: appId, rawJson, bareQuery }),
   legacy: ({ appId, rawJson }) => createLegacyGeneration({ apiId: appId, rawJson, lowerCaseHeaders: false }),
   simple: createSimpleGeneration,
   json: wrapped,

@@ -34,12 +34,14 @@ interface RequestContext {
 interface Options {
   readonly apiId: string;
   readonly rawJson: boolean;
+  readonly bareQuery: boolean; // rawQueryString without its "?", as AWS sends it.
 }
 
 export function createCurrentEvents(options: Options): (header: RequestHeader, body: Uint8Array) => CurrentEvent {
   const routeKeyOf = remembering(toRouteKey);
   const time = createTimeFormat();
   const addBody = bodyWriter(options);
+  const queryMark = options.bareQuery ? "" : "?";
 
   return (header, body) => {
     const routeKey = routeKeyOf(header.route);
@@ -50,7 +52,7 @@ export function createCurrentEvents(options: Options): (header: RequestHeader, b
       version: "2.0",
       routeKey,
       rawPath: header.path,
-      rawQueryString: header.query === "" ? "" : `?${header.query}`,
+      rawQueryString: header.query === "" ? "" : queryMark + header.query,
       headers,
       requestContext: {
         accountId: ACCOUNT_ID,

@@ -3,6 +3,10 @@ import type { PayloadAdapter } from "./generation.ts";
 import { toCurrentAnswer } from "./current-answer.ts";
 import { createCurrentEvents } from "./current-event.ts";
 
-export function createCurrentGeneration(options: { readonly apiId: string; readonly rawJson: boolean }): PayloadAdapter {
+export function createCurrentGeneration(options: {
+  readonly apiId: string;
+  readonly rawJson: boolean;
+  readonly bareQuery: boolean;
+}): PayloadAdapter {
   return { toEvent: createCurrentEvents(options), toAnswer: toCurrentAnswer };
 }

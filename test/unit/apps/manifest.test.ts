@@ -235,18 +235,28 @@ describe("@shared and @views", () => {
 
 describe("@orchestrator", () => {
   it("is off and usual where the manifest says nothing", () => {
-    expect(read("@http\n").value.appSettings).toEqual({ rawJson: false, allowsInstallScripts: false, functionBytesMax: 5_000_000 });
+    expect(read("@http\n").value.appSettings).toEqual({
+      rawJson: false,
+      bareQuery: false,
+      allowsInstallScripts: false,
+      functionBytesMax: 5_000_000,
+    });
   });
 
   it.each<[string, ManifestFormat]>([
-    ["@orchestrator\nraw-json true\ninstall-scripts true\nfunction-size 12.5\n", "arc"],
-    ['{"orchestrator":{"raw-json":true,"install-scripts":true,"function-size":12.5}}', "json"],
+    ["@orchestrator\nraw-json true\nbare-query true\ninstall-scripts true\nfunction-size 12.5\n", "arc"],
+    ['{"orchestrator":{"raw-json":true,"bare-query":true,"install-scripts":true,"function-size":12.5}}', "json"],
   ])("is read from %j", (text, format) => {
-    expect(read(text, format).value.appSettings).toEqual({ rawJson: true, allowsInstallScripts: true, functionBytesMax: 12_500_000 });
+    expect(read(text, format).value.appSettings).toEqual({
+      rawJson: true,
+      bareQuery: true,
+      allowsInstallScripts: true,
+      functionBytesMax: 12_500_000,
+    });
   });
 
   it.each([
-    ["raw-jsn true", '@orchestrator: should hold raw-json, install-scripts, function-size, got "raw-jsn"'],
+    ["raw-jsn true", '@orchestrator: should hold raw-json, bare-query, install-scripts, function-size, got "raw-jsn"'],
     ["raw-json yes", '@orchestrator raw-json: should be true or false, got "yes"'],
     ["function-size 0", "@orchestrator function-size: should be a number of MB up to 250, got 0"],
     ["function-size 251", "@orchestrator function-size: should be a number of MB up to 250, got 251"],

@@ -25,7 +25,7 @@ const app = (changes: Partial<AppSource>): AppSource => ({
   shared: [],
   site: null,
   proxyUrls: {},
-  settings: { rawJson: false, allowsInstallScripts: false, functionBytesMax: 1 },
+  settings: { rawJson: false, bareQuery: false, allowsInstallScripts: false, functionBytesMax: 1 },
   variables: { staging: { SECRET: "hunter2" }, production: {} },
   warnings: [],
   watchedFolders: [],

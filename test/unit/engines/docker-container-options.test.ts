@@ -22,6 +22,7 @@ const spec: InstanceSpec = {
     timeoutMs: 10_000,
     concurrency: 32,
     rawJson: false,
+    bareQuery: false,
     sessionSecret: "5e".repeat(32),
     memoryBytesMax: 128_000_000,
     broker: { url: "nats://172.18.0.1:4222", jwt: "j", seed: "s" },

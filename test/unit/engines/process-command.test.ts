@@ -24,6 +24,7 @@ const spec: InstanceSpec = {
     timeoutMs: 10_000,
     concurrency: 32,
     rawJson: false,
+    bareQuery: false,
     sessionSecret: "5e".repeat(32),
     memoryBytesMax: 512_000_000,
     broker: { url: "nats://127.0.0.1:4222", jwt: "jwt", seed: "seed" },

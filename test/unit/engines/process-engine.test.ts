@@ -44,6 +44,7 @@ const specOf = (instanceId: string, buildId: string): InstanceSpec => {
     timeoutMs: 1_000,
     concurrency: 1,
     rawJson: false,
+    bareQuery: false,
     sessionSecret: "5e".repeat(32),
     memoryBytesMax: 256_000_000,
     broker,

@@ -54,7 +54,7 @@ async function play({ generation }: Example, handler: Handler, { request, answer
   const body = Buffer.from(request.body.replace("{the body before}", encodeURIComponent(visitor.lastBody)));
   const header = headerOf(request);
   // Of the manifest, adapters read no more than this.
-  const adapter = adapterFor({ generation, appId: "app", rawJson: false } as InstanceManifest);
+  const adapter = adapterFor({ generation, appId: "app", rawJson: false, bareQuery: false } as InstanceManifest);
   const value = await instance.within({ headers: header.headers }, () => handler(adapter.toEvent(header, body), {}));
   const given = adapter.toAnswer(value, header);
   const headers = pairs(given.headers);

@@ -20,10 +20,19 @@ describe("accounts", () => {
       expect(decode<Account>(jwt).iss).toBe(keys.operator.publicKey);
   });
 
-  it("of apps share nothing, store nothing, and are bounded", async () => {
+  it("of apps share nothing, have two buckets of 1 GB together, and are bounded", async () => {
     const { nats } = decode<Account>((await signer.appAccount("a1", "staging")).jwt);
     expect(nats).toMatchObject({
-      limits: { imports: 0, exports: 0, leaf: 0, mem_storage: 0, disk_storage: 0, streams: 0, consumer: 0, disallow_bearer: true },
+      limits: {
+        imports: 0,
+        exports: 0,
+        leaf: 0,
+        mem_storage: 0,
+        disk_storage: 1_000_000_000,
+        streams: 2,
+        consumer: 16,
+        disallow_bearer: true,
+      },
     });
     for (const bound of [nats.limits?.conn, nats.limits?.subs, nats.limits?.payload]) expect(bound).toBeGreaterThan(0);
     expect(nats.imports ?? nats.exports ?? []).toEqual([]);
@@ -69,9 +78,16 @@ describe("users", () => {
     }
   });
 
-  it("that are instances have one branch in and one branch out", async () => {
+  it("that are instances have one branch in, one branch out, and the two buckets", async () => {
     const { nats } = userIn(await signer.instanceCredentials("a1", "staging", "i1"));
-    expect([nats.pub, nats.sub, nats.resp]).toEqual([{ allow: ["o.i1.>"] }, { allow: ["i.i1.>"] }, undefined]);
+    const bucket = (name: string) => [
+      `$KV.${name}.>`,
+      `$JS.API.DIRECT.GET.KV_${name}`,
+      `$JS.API.STREAM.INFO.KV_${name}`,
+      `$JS.API.STREAM.MSG.DELETE.KV_${name}`,
+    ];
+    const publish = ["o.i1.>", ...bucket("sessions"), ...bucket("data")];
+    expect([nats.pub, nats.sub, nats.resp]).toEqual([{ allow: publish }, { allow: ["i.i1.>"] }, undefined]);
   });
 });
 

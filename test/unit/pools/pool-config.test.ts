@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { configIdOf } from "../../../orchestrator/pools/pool-config.ts";
 
-const FN = { generation: "current", timeoutMs: 1_000, concurrency: 32, memoryBytesMax: 1, rawJson: false } as const;
+const FN = { generation: "current", timeoutMs: 1_000, concurrency: 32, memoryBytesMax: 1, rawJson: false, bareQuery: false } as const;
 const idOf = (changes: object = {}, fn: object = {}, secret = "s"): string =>
   configIdOf({ appName: "shop", variables: { A: "1", B: "2" }, ...changes, fn: { ...FN, ...fn } }, secret);
 
@@ -20,7 +20,7 @@ describe("configIdOf", () => {
     ["the time limit", {}, { timeoutMs: 2_000 }],
     ["the concurrency", {}, { concurrency: 1 }],
     ["the memory", {}, { memoryBytesMax: 2 }],
-    ["how bodies arrive", {}, { rawJson: true }],
+    ["how bodies arrive", {}, { rawJson: true, bareQuery: false }],
   ])("differs with %s", (_what, changes, fn) => {
     expect(idOf(changes, fn)).not.toBe(idOf());
   });

@@ -23,6 +23,7 @@ function pool(name: string, instanceCount = 1): PoolSpec {
     timeoutMs: 1_000,
     memoryBytesMax: 1,
     rawJson: false,
+    bareQuery: false,
   } as const;
   const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1", configId: "c1" });
   return { poolKey, appId: "a", appName: "app", environment: "staging", fn, configId: "c1", variables: {}, instanceCount };

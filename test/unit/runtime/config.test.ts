@@ -15,6 +15,7 @@ const MANIFEST: InstanceManifest = {
   timeoutMs: 10_000,
   concurrency: 32,
   rawJson: false,
+  bareQuery: false,
   sessionSecret: "5e".repeat(32),
   memoryBytesMax: 512_000_000,
   watchMemory: false,

@@ -5,7 +5,7 @@ import type { RequestHeader } from "../../../runtime-image/contract/envelope.ts"
 import { createCurrentEvents } from "../../../runtime-image/runtime/generations/current-event.ts";
 import { toRouteKey } from "../../../runtime-image/runtime/generations/request-route.ts";
 
-const toEvent = createCurrentEvents({ apiId: "app1", rawJson: false });
+const toEvent = createCurrentEvents({ apiId: "app1", rawJson: false, bareQuery: false });
 const eventOf = (fields: Partial<RequestHeader> = {}, body = "") => toEvent({ ...HEADER, ...fields }, Buffer.from(body));
 
 const HEADER: RequestHeader = {
@@ -173,8 +173,18 @@ describe("the body", () => {
   });
 });
 
+describe("the query of an app that wants it bare", () => {
+  it("leaves the question mark of the query to apps that want it bare", () => {
+    const toBareEvent = createCurrentEvents({ apiId: "app1", rawJson: false, bareQuery: true });
+    expect(toBareEvent({ ...HEADER, query: "a=1" }, Buffer.alloc(0))).toMatchObject({
+      rawQueryString: "a=1",
+      queryStringParameters: { a: "1" },
+    });
+  });
+});
+
 describe("the body of an app that wants raw JSON", () => {
-  const toRawEvent = createCurrentEvents({ apiId: "app1", rawJson: true });
+  const toRawEvent = createCurrentEvents({ apiId: "app1", rawJson: true, bareQuery: false });
   const rawEventOf = (type: string, body: string, encoding: BufferEncoding = "utf8") =>
     toRawEvent({ ...HEADER, headers: ["Content-Type", type] }, Buffer.from(body, encoding));
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
 import { addDoctor } from "./commands/doctor-command.ts";
+import { addEnv } from "./commands/env-command.ts";
 import { addImage } from "./commands/image-command.ts";
 import { addInit } from "./commands/init-command.ts";
 import { addLogs } from "./commands/logs-command.ts";
@@ -26,7 +27,7 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const settle = (exitCode: number): void => {
     outcome.exitCode = exitCode;
   };
-  for (const add of [addUp, addInit, addLogs, addPromote, addImage, addNats, addTypes]) add(program);
+  for (const add of [addUp, addInit, addLogs, addPromote, addEnv, addImage, addNats, addTypes]) add(program);
   addDoctor(program, settle);
   for (const command of program.commands) command.exitOverride();
   try {

@@ -76,3 +76,8 @@ export function outliveReaders(): void {
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
+
+/** Asks a person for something, beside what the command's result is. */
+export function printPrompt(text: string): void {
+  process.stderr.write(text);
+}

@@ -30,6 +30,7 @@ import { type Broker, type BrokerEvent, startBroker } from "./nats/server.ts";
 import { type Fleet, type FleetBroker, createFleet } from "./pools/fleet.ts";
 import { type Deployer, type DeployOutcome, type SnapshotStore, createDeployer } from "./releases/deployer.ts";
 import { type Publication, publishFolder } from "./releases/publish-folder.ts";
+import { createVariableStore, readSetVariables } from "./variables/variable-store.ts";
 
 export interface Platform {
   readonly engineLine: string;
@@ -85,9 +86,10 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     report: (line) => output.warn(line.functionName === "" ? line.text : `${line.environment}: ${line.functionName}: ${line.text}`),
   });
   parts.defer(async () => fleet.stopAll({ graceMsMax: STOP_GRACE_MS }));
+  const variableStore = createVariableStore(bus, keys);
   const deployer = createDeployer({
     app: { appId, appName: app.appName },
-    variables: app.variables,
+    variables: { folder: app.variables, set: await readSetVariables(variableStore, appId) },
     sessionSecret: ({ appId: id, environment }) => keys.sessionSecret(id, environment),
     fleet,
     state: {

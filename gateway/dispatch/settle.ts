@@ -25,10 +25,12 @@ export function settle(job: Job, { instance, bytes, pulls }: { instance: Instanc
   }
 }
 
-// A runtime may only blame what happened in the function, or the body it was given; any other code it names is its own failure.
+// A runtime may only blame what happened in the function, the body it was given, or the store; any other code it names is its own failure.
 function readFailure(header: Extract<AnswerHeader, { kind: "failed" }>): [ErrorCode, string] {
   const code = isErrorCode(header.code) && mayBlame(header.code) ? header.code : "HANDLER_THREW";
   return [code, header.stack ?? header.message];
 }
 
-const mayBlame = (code: ErrorCode): boolean => ERRORS[code].fault === "app" || code === "BODY_MALFORMED";
+const BEYOND_THE_FUNCTION: ReadonlySet<ErrorCode> = new Set(["BODY_MALFORMED", "STORE_UNAVAILABLE", "STORE_FULL"]);
+
+const mayBlame = (code: ErrorCode): boolean => ERRORS[code].fault === "app" || BEYOND_THE_FUNCTION.has(code);

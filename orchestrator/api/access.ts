@@ -1,21 +1,23 @@
-// Who may talk to the management API: a token from the home, our own addresses as Host, no page of another origin. Pure but for the token file.
-import { randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+// Who may talk to the management API at all: our own addresses as Host, no page of another origin. And the token that lies in the home.
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ErrorCode } from "../../runtime-image/contract/errors.ts";
+import { writeFileAtomic } from "../processes/atomic-file.ts";
 
 const TOKEN = /^[0-9a-f]{64}$/;
 
 export const tokenFile = (home: string): string => join(home, "api-token");
+export const newToken = (): string => randomBytes(32).toString("hex");
 
 /** The token of this home, made at the first start. Only its owner can read the file. */
-export async function ensureToken(home: string): Promise<string> {
+export async function ensureToken(home: string): Promise<{ readonly token: string; readonly isNew: boolean }> {
   const existing = await readToken(home);
-  if (existing !== null) return existing;
-  const token = randomBytes(32).toString("hex");
-  await writeFile(tokenFile(home), `${token}\n`, { mode: 0o600 });
-  return token;
+  if (existing !== null) return { token: existing, isNew: false };
+  const token = newToken();
+  await writeFileAtomic(tokenFile(home), `${token}\n`, 0o600);
+  return { token, isNew: true };
 }
 
 export async function readToken(home: string): Promise<string | null> {
@@ -24,14 +26,16 @@ export async function readToken(home: string): Promise<string | null> {
   return TOKEN.test(token) ? token : null;
 }
 
-/** Null where the request may go on. */
-export function refusal(headers: IncomingHttpHeaders, settings: { readonly token: string; readonly port: number }): ErrorCode | null {
+/** Null where the request may go on to show its token. */
+export function refusalOf(headers: IncomingHttpHeaders, port: number): ErrorCode | null {
   // A page can be made to resolve its own name to 127.0.0.1; the Host that it sends still gives it away.
-  if (!ownHosts(settings.port).includes(headers.host?.toLowerCase() ?? "")) return "API_HOST_REFUSED";
-  if (headers.origin !== undefined && !ownHosts(settings.port).some((host) => headers.origin === `http://${host}`))
-    return "API_ORIGIN_REFUSED";
-  const given = /^Bearer ([0-9a-f]{64})$/.exec(headers.authorization ?? "")?.[1] ?? "0".repeat(64);
-  return timingSafeEqual(Buffer.from(given), Buffer.from(settings.token)) ? null : "API_TOKEN_REFUSED";
+  if (!ownHosts(port).includes(headers.host?.toLowerCase() ?? "")) return "API_HOST_REFUSED";
+  if (headers.origin !== undefined && !ownHosts(port).some((host) => headers.origin === `http://${host}`)) return "API_ORIGIN_REFUSED";
+  return null;
 }
 
 const ownHosts = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`];
+
+/** Null where none of the right form is given. */
+export const tokenOf = (headers: IncomingHttpHeaders): string | null =>
+  /^Bearer ([0-9a-f]{64})$/i.exec(headers.authorization ?? "")?.[1]?.toLowerCase() ?? null;

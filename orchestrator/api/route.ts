@@ -1,17 +1,10 @@
 // What a route of the management API is: whom it answers, what it takes, what it gives. Nothing here knows how HTTP is spoken.
 import type { Readable } from "node:stream";
+import type { Caller, Role } from "./roles.ts";
 import { type Static, type TObject, type TSchema, Type } from "./schema.ts";
 
+export type { Caller, Role } from "./roles.ts";
 export { Type, type Static, type TSchema } from "./schema.ts";
-
-/** Each may do what the one before it may: look; deploy, promote and change what apps run with; manage tokens. */
-export const ROLES = ["read", "deploy", "admin"] as const;
-export type Role = (typeof ROLES)[number];
-
-export interface Caller {
-  readonly tokenName: string;
-  readonly role: Role;
-}
 
 export interface ApiCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly params: Params; // Decoded, of the right types.

@@ -1,5 +1,136 @@
-// What the schemas of the management API are made of; the only file that knows the library behind them.
+// What the schemas of the management API are made of, and what is wrong with a value by them; the only file that knows the library behind them.
 import { Type, type Static, type TObject, type TSchema } from "typebox";
+import { Value } from "typebox/value";
+import { API_PROBLEM_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 
 export { Type };
 export type { Static, TObject, TSchema };
+
+/** Every problem with its path and with what should be there. Fields that a schema does not name are problems too. */
+export function problemsIn(schema: TSchema, value: unknown, path: string): string[] {
+  return [...problems(schema, value, path)].slice(0, API_PROBLEM_COUNT_MAX);
+}
+
+function* problems(schema: TSchema, value: unknown, path: string): Generator<string> {
+  if (Type.IsObject(schema) && isPlain(value)) yield* problemsInObject(schema, value, path);
+  else if (Type.IsRecord(schema) && isPlain(value)) yield* problemsInRecord(schema, value, path);
+  else if (Type.IsArray(schema) && Array.isArray(value) && isOfFittingLength(schema, value))
+    for (const [index, item] of value.entries()) yield* problems(schema.items, item, `${path}[${index}]`);
+  else if (!Value.Check(schema, value)) yield `${path}: should be ${wordsFor(schema)}, got ${shown(schema, value)}`;
+}
+
+function* problemsInObject(schema: TObject, value: Readonly<Record<string, unknown>>, path: string): Generator<string> {
+  const known = Object.entries(schema.properties);
+  for (const [name, property] of known) {
+    const place = join(path, name);
+    if (value[name] !== undefined) yield* problems(property, value[name], place);
+    else if (!Type.IsOptional(property)) yield `${place}: is missing; it should be ${wordsFor(property)}`;
+  }
+  for (const name of Object.keys(value))
+    if (!Object.hasOwn(schema.properties, name))
+      yield `${join(path, name)}: is not known; ${known.length === 0 ? "nothing is expected there" : `known are ${known.map(([one]) => one).join(", ")}`}`;
+}
+
+function* problemsInRecord(
+  schema: Readonly<{ patternProperties: Readonly<Record<string, TSchema>> }>,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+): Generator<string> {
+  const patterns = Object.entries(schema.patternProperties);
+  for (const [name, item] of Object.entries(value)) {
+    const fitting = patterns.find(([pattern]) => new RegExp(pattern, "u").test(name));
+    if (fitting === undefined) yield `${join(path, name)}: should have a name that matches ${patterns.map(([pattern]) => pattern).join(" or ")}`;
+    else yield* problems(fitting[1], item, join(path, name));
+  }
+}
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isOfFittingLength = (schema: Keywords, list: readonly unknown[]): boolean =>
+  list.length >= (schema.minItems ?? 0) && list.length <= (schema.maxItems ?? Infinity);
+
+const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
+
+/** The keywords of JSON Schema that are put into words. */
+interface Keywords {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly TSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly description?: string;
+  readonly writeOnly?: boolean;
+}
+
+/** A description that a schema carries says it best; it should read on after "should be". */
+function wordsFor(schema: TSchema): string {
+  const keywords: Keywords = schema;
+  if (keywords.description !== undefined) return keywords.description;
+  if (keywords.const !== undefined) return JSON.stringify(keywords.const);
+  const values = keywords.enum ?? keywords.anyOf?.map((one: Keywords) => one.const);
+  if (values !== undefined && !values.includes(undefined)) return `one of ${values.map(String).join(", ")}`;
+  if (keywords.anyOf !== undefined) return keywords.anyOf.map(wordsFor).join(" or ");
+  switch (keywords.type) {
+    case "string":
+      return `text${rangeOf(keywords.minLength, keywords.maxLength, " characters")}${keywords.pattern === undefined ? "" : ` that matches ${keywords.pattern}`}`;
+    case "integer":
+      return `a whole number${rangeOf(keywords.minimum, keywords.maximum, "")}`;
+    case "number":
+      return `a number${rangeOf(keywords.minimum, keywords.maximum, "")}`;
+    case "boolean":
+      return "true or false";
+    case "array":
+      return `a list${rangeOf(keywords.minItems, keywords.maxItems, " items")}`;
+    case "null":
+      return "null";
+    default:
+      return "an object";
+  }
+}
+
+function rangeOf(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least === undefined && most === undefined) return "";
+  if (most === undefined) return ` of at least ${least}${unit}`;
+  return least === undefined ? ` of at most ${most}${unit}` : ` from ${least} to ${most}${unit}`;
+}
+
+const SHOWN_LENGTH_MAX = 80;
+
+function shown(schema: Keywords, value: unknown): string {
+  if (schema.writeOnly === true) return "something else"; // A secret is not said back.
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text;
+}
+
+/** What a URL says as text, in the types that its schema asks for; what does not fit stays as it is, to be complained about. */
+export function fromText(schema: TObject, texts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, Object.hasOwn(schema.properties, name) ? typed(schema.properties[name], text) : text]),
+  );
+}
+
+function typed(schema: Keywords | undefined, text: unknown): unknown {
+  if (schema?.type === "array") return Array.isArray(text) ? text : [text];
+  if (typeof text !== "string") return text;
+  if (schema?.type === "boolean") return text === "true" || text === "1" ? true : text === "false" || text === "0" ? false : text;
+  if ((schema?.type === "integer" || schema?.type === "number") && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text)) return Number(text);
+  return text;
+}
+
+/** The same schema with what the check adds to it said in the words of JSON Schema: no fields but those that it names. */
+export function closed(schema: TSchema): TSchema {
+  if (Type.IsObject(schema))
+    return {
+      ...schema,
+      properties: Object.fromEntries(Object.entries(schema.properties).map(([name, one]) => [name, closed(one)])),
+      additionalProperties: false,
+    };
+  return Type.IsArray(schema) ? { ...schema, items: closed(schema.items) } : schema;
+}

@@ -1,39 +1,54 @@
-// The management API: HTTP on loopback, JSON in and out, for the CLI and for whoever holds the token.
+// The management API's door: HTTP on both loopback addresses, open to who shows a token. What answers behind it is loaded by the first who comes.
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
-import { ERRORS, PlatformError } from "../../runtime-image/contract/errors.ts";
-import { refusal } from "./access.ts";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import {
+  API_CLOSE_GRACE_MS,
+  API_CONNECTION_COUNT_MAX,
+  HEADERS_TIMEOUT_MS,
+  HEADER_BYTES_MAX,
+} from "../../runtime-image/contract/limits.ts";
+import { refusalOf, tokenOf } from "./access.ts";
+import { PROBLEM_TYPE, problemOf } from "./problem.ts";
+import type { Caller } from "./roles.ts";
 
-export interface ApiRoute {
-  readonly method: "GET" | "POST";
-  readonly path: string;
-  /** What it returns is the JSON of the answer; a stream writes lines until its request ends. */
-  readonly answer:
-    | { readonly kind: "json"; readonly handle: (query: URLSearchParams) => Promise<unknown> }
-    | {
-        readonly kind: "lines";
-        readonly handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void>;
-      };
+/** What answers those who were let in. */
+export interface ApiApp {
+  answer(request: IncomingMessage, response: ServerResponse, caller: Caller): void;
+  /** Ends what would go on for ever: streams of what happens. */
+  endStreams(): void;
+  close(): Promise<void>;
 }
 
 export interface ApiSettings {
   readonly port: number;
-  readonly token: string;
   readonly home: string;
+  readonly callerOf: (token: string) => Caller | null;
+  readonly load: () => Promise<ApiApp>; // Costs as much as a tenth of a start, so nobody waits for it who does not need it.
   readonly onTrouble: (error: unknown) => void;
 }
 
 export interface Api {
+  /** Loads what answers, so that the first request need not wait for it. */
+  warm(): Promise<void>;
+  /** Lets requests finish for a moment. */
   close(): Promise<void>;
 }
 
 /** Listens on both loopback addresses, on IPv4 alone where there is no IPv6. */
-export async function startApi(routes: readonly ApiRoute[], settings: ApiSettings): Promise<Api> {
+export async function startApi(settings: ApiSettings): Promise<Api> {
+  const app = loadedOnce(settings.load);
   const servers: Server[] = [];
   try {
     for (const host of ["127.0.0.1", "::1"]) {
-      const server = createServer({ headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 }, (request, response) => {
-        answer(request, response, routes, settings).catch(settings.onTrouble);
+      // Bodies have time limits of their own, because an upload may take as long as it moves.
+      const limits = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0, maxHeaderSize: HEADER_BYTES_MAX };
+      const server = createServer(limits, (request, response) => {
+        admit(request, response, settings, app.get).catch((cause: unknown) => {
+          settings.onTrouble(cause);
+          sendProblem(response, cause);
+        });
       });
+      server.maxConnections = API_CONNECTION_COUNT_MAX;
       if (await listens(server, host, settings.port)) servers.push(server);
     }
   } catch (cause) {
@@ -41,10 +56,60 @@ export async function startApi(routes: readonly ApiRoute[], settings: ApiSetting
     throw cause;
   }
   return {
+    warm: async () => void (await app.get()),
     close: async () => {
-      await Promise.all(servers.map(closed));
+      const ended = Promise.all(servers.map(closed));
+      const loaded = await app.ifAsked();
+      loaded?.endStreams();
+      const grace = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), API_CLOSE_GRACE_MS);
+      await ended;
+      clearTimeout(grace);
+      await loaded?.close();
     },
   };
+}
+
+function loadedOnce(load: () => Promise<ApiApp>): { get(): Promise<ApiApp>; ifAsked(): Promise<ApiApp | null> } {
+  let loading: Promise<ApiApp> | null = null;
+  return {
+    get: async () => {
+      loading ??= load().catch((cause: unknown) => {
+        loading = null; // The next one tries again.
+        throw cause;
+      });
+      return loading;
+    },
+    ifAsked: async () => loading?.catch(() => null) ?? null,
+  };
+}
+
+async function admit(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: ApiSettings,
+  app: () => Promise<ApiApp>,
+): Promise<void> {
+  const refused = refusalOf(request.headers, settings.port);
+  if (refused !== null) return sendProblem(response, new PlatformError(refused));
+  // Which home this is helps a command to find the token file, which only its owner can read.
+  if (request.method === "GET" && request.url === "/") return sendJson(response, { product: "orchestrator", home: settings.home });
+  const token = tokenOf(request.headers);
+  const caller = token === null ? null : settings.callerOf(token);
+  if (caller === null) return sendProblem(response, new PlatformError("API_TOKEN_REFUSED"));
+  (await app()).answer(request, response, caller);
+}
+
+function sendJson(response: ServerResponse, value: object): void {
+  response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(`${JSON.stringify(value)}\n`);
+}
+
+function sendProblem(response: ServerResponse, cause: unknown): void {
+  if (response.headersSent) return void response.destroy();
+  const { status, body } = problemOf(cause);
+  // What the request may still send is of no interest any more.
+  response.writeHead(status, { "content-type": PROBLEM_TYPE, "cache-control": "no-store", connection: "close" });
+  response.end(body);
 }
 
 async function listens(server: Server, host: string, port: number): Promise<boolean> {
@@ -65,57 +130,10 @@ async function listens(server: Server, host: string, port: number): Promise<bool
   });
 }
 
+/** Takes no new connection from now on; resolves when the last one is gone. */
 async function closed(server: Server): Promise<void> {
-  server.closeAllConnections();
-  await new Promise<void>((done) => server.close(() => done()));
-}
-
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  routes: readonly ApiRoute[],
-  settings: ApiSettings,
-): Promise<void> {
-  request.resume(); // No route reads a body; what is sent is let go.
-  try {
-    const url = new URL(request.url ?? "/", "http://localhost");
-    const refused = refusal(request.headers, settings);
-    // Which home this is helps a command to find the token file, which only its owner can read.
-    if (refused === "API_TOKEN_REFUSED" && request.method === "GET" && url.pathname === "/")
-      return send(response, 200, { product: "orchestrator", home: settings.home });
-    if (refused !== null) throw new PlatformError(refused);
-    const route = routes.find((one) => one.method === request.method && one.path === url.pathname);
-    if (route === undefined) throw new PlatformError("API_NOT_FOUND", { detail: `${request.method} ${url.pathname}` });
-    if (route.answer.kind === "json") return send(response, 200, await route.answer.handle(url.searchParams));
-    await sendLines(response, url.searchParams, route.answer.handle);
-  } catch (cause) {
-    if (response.headersSent) response.destroy();
-    else sendError(response, cause);
-    if (!(cause instanceof PlatformError)) throw cause;
-  }
-}
-
-async function sendLines(
-  response: ServerResponse,
-  query: URLSearchParams,
-  handle: (query: URLSearchParams, write: (value: unknown) => void, over: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const over = new AbortController();
-  response.once("close", () => over.abort());
-  response.writeHead(200, { "content-type": "application/x-ndjson", "cache-control": "no-store" });
-  response.flushHeaders();
-  await handle(query, (value) => response.write(`${JSON.stringify(value)}\n`), over.signal);
-  response.end();
-}
-
-function send(response: ServerResponse, status: number, value: unknown): void {
-  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(`${JSON.stringify(value)}\n`);
-}
-
-function sendError(response: ServerResponse, cause: unknown): void {
-  const error = cause instanceof PlatformError ? cause : new PlatformError("INTERNAL");
-  const { status, message } = ERRORS[error.code];
-  response.writeHead(status, { "content-type": "application/problem+json", "cache-control": "no-store" });
-  response.end(`${JSON.stringify({ status, code: error.code, title: message, ...error.detail })}\n`);
+  await new Promise<void>((done) => {
+    server.close(() => done());
+    server.closeIdleConnections();
+  });
 }

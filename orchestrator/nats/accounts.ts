@@ -21,6 +21,7 @@ import {
   gatewaySnapshotRights,
   instanceRights,
   orchestratorRights,
+  storeKeeperRights,
   systemRights,
   type UserRights,
 } from "./rights.ts";
@@ -52,6 +53,7 @@ export interface BrokerSigner {
   gatewayPlatformCredentials(environment: Environment): Promise<Credentials>;
   gatewayCredentials(appId: string, environment: Environment): Promise<Credentials>;
   controlCredentials(appId: string, environment: Environment): Promise<Credentials>;
+  storeKeeperCredentials(appId: string, environment: Environment): Promise<Credentials>;
   instanceCredentials(appId: string, environment: Environment, instanceId: string): Promise<Credentials>;
 }
 
@@ -78,6 +80,7 @@ export function createBrokerSigner(keys: BrokerKeys): BrokerSigner {
       signUser(`gateway-${environment}`, gateways[environment], gatewaySnapshotRights(environment)),
     gatewayCredentials: (appId, environment) => signUser(`gateway-${environment}`, app(appId, environment), gatewayRights()),
     controlCredentials: (appId, environment) => signUser("orchestrator", app(appId, environment), controlRights()),
+    storeKeeperCredentials: (appId, environment) => signUser("orchestrator stores", app(appId, environment), storeKeeperRights()),
     instanceCredentials: (appId, environment, instanceId) =>
       signUser(`instance-${instanceId}`, app(appId, environment), instanceRights(instanceId)),
   };

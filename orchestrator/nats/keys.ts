@@ -1,4 +1,4 @@
-// The secret that everything the broker trusts is derived from, and what else must stay secret: one file in the home, made once, never made anew by itself.
+// The secret that everything the broker trusts is derived from, and other keys: one file in the home, made once, never made anew by itself.
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { chmod, link, mkdir, open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -80,6 +80,29 @@ export const controlRights = (): UserRights => ({
 const bucketMakingRights = (bucket: StoreBucket): string[] =>
   ["CREATE", "UPDATE"].map((action) => `$JS.API.STREAM.${action}.${storeStream(bucket)}`);
 
+/** Where the keeper of an app's stores gets its answers: nobody else in the account may subscribe there. */
+export const STORE_KEEPER_INBOX_PREFIX = "_INBOX_stores";
+
+/**
+ * The control plane as the keeper of an app's stores, for their owner: what an instance may do with the buckets, and consumers of them,
+ * which are how a whole bucket is read. It hears no instance and tells none anything.
+ */
+export const storeKeeperRights = (): UserRights => ({
+  publish: STORE_BUCKETS.flatMap((bucket) => [...storeRights(bucket), ...bucketReadingRights(bucket)]),
+  subscribe: [`${STORE_KEEPER_INBOX_PREFIX}.>`],
+  answers: null,
+  ...GATEWAY_LIMITS,
+});
+
+const bucketReadingRights = (bucket: StoreBucket): string[] => {
+  const stream = storeStream(bucket);
+  return [
+    `$JS.API.CONSUMER.CREATE.${stream}.*.${storePrefix(bucket)}>`,
+    `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+    `$JS.API.CONSUMER.DELETE.${stream}.*`,
+  ];
+};
+
 /**
  * A gateway in its environment's account: watches the one bucket there, and says how it is when asked.
  * No wall against itself: the broker checks no reply subjects, so a request of the API could have its answer written into

@@ -8,25 +8,30 @@ import type { SnapshotContent } from "../nats/snapshots.ts";
 import type { Fleet } from "../pools/fleet.ts";
 import { configIdOf } from "../pools/pool-config.ts";
 import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, differInConfig, poolKeyOf } from "../pools/pool-plan.ts";
+import { mergeVariables, type VariableValues } from "../variables/change.ts";
 import { createReleaseBook, type ControlState } from "./release-book.ts";
 import type { Release } from "./release.ts";
 
 export interface Deployer {
   /** Puts back what was live when the last orchestrator ended, and tells the gateways of every environment. */
   restore(): Promise<void>;
-  /** Makes a release live, with these variables from now on; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
-  deploy(environment: Environment, release: Release, variables: VariableValues): Promise<DeployOutcome>;
-  /** Gives what is live other variables, and what is promoted later as well: instances are replaced without a new build. */
-  useVariables(environment: Environment, variables: VariableValues): Promise<void>;
+  /** Makes a release live, with these variables of the folder from now on; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
+  deploy(environment: Environment, release: Release, folder: VariableValues): Promise<DeployOutcome>;
+  /** Gives what is live other variables of the folder, and what is promoted later as well: instances are replaced without a new build. */
+  useVariables(environment: Environment, folder: VariableValues): Promise<void>;
+  /**
+   * Replaces the variables that were set, which win over the folder's. `record` is called once instances run with them, before
+   * they serve. Where either fails, what was live stays, and so do the variables that were set before. Tells which functions
+   * do not start, as they did not before.
+   */
+  setVariables(environment: Environment, set: VariableValues, record: () => Promise<void>): Promise<readonly FunctionFailure[]>;
+  folderVariables(environment: Environment): VariableValues;
   /** Makes production run the very release that is live on staging. */
   promote(): Promise<DeployOutcome>;
   live(environment: Environment): Release | null;
   /** From now on gateways are told nothing: what stops next is no news to them. */
   close(): Promise<void>;
 }
-
-/** Secrets: kept in memory only. */
-export type VariableValues = Readonly<Record<string, string>>;
 
 export interface DeployOutcome {
   readonly release: Release;
@@ -43,7 +48,10 @@ export interface FunctionFailure {
 
 export interface DeployerParts {
   readonly app: { readonly appId: string; readonly appName: string };
-  readonly variables: Readonly<Record<Environment, VariableValues>>;
+  readonly variables: {
+    readonly folder: Readonly<Record<Environment, VariableValues>>;
+    readonly set: Readonly<Record<Environment, VariableValues>>;
+  };
   readonly sessionSecret: (target: { readonly appId: string; readonly environment: Environment }) => string;
   readonly fleet: Fleet;
   readonly state: ControlState;
@@ -73,7 +81,8 @@ class AppDeployer implements Deployer {
   readonly #parts: DeployerParts;
   readonly #book;
   readonly #live = new Map<Environment, Live>();
-  readonly #variables: Record<Environment, VariableValues>;
+  readonly #folderVariables: Record<Environment, VariableValues>;
+  readonly #setVariables: Record<Environment, VariableValues>;
   readonly #spared = new Map<Environment, readonly string[]>(); // Pools of an earlier orchestrator, until those that replace them are ready.
   readonly #sequences = new Map<Environment, number>();
   readonly #access = new Map<Environment, BrokerAccess>();
@@ -84,7 +93,8 @@ class AppDeployer implements Deployer {
   constructor(parts: DeployerParts) {
     this.#parts = parts;
     this.#book = createReleaseBook(parts.state, parts.app.appId);
-    this.#variables = { ...parts.variables };
+    this.#folderVariables = { ...parts.variables.folder };
+    this.#setVariables = { ...parts.variables.set };
     parts.fleet.onChange((target) => {
       if (this.#isClosed || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
       this.#publish(target.environment).catch((cause: unknown) =>
@@ -101,7 +111,7 @@ class AppDeployer implements Deployer {
       const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
       this.#access.set(environment, known?.url === access.url ? known : access);
       const release = await this.#book.deployed(environment);
-      const live = release === null ? null : { release, variables: this.#variables[environment] };
+      const live = release === null ? null : { release, variables: this.#variables(environment) };
       if (live !== null) this.#live.set(environment, live);
       const pools = live === null ? [] : this.#pools(environment, live);
       // The variables changed while no orchestrator was there: what runs with the old ones serves until the new ones do.
@@ -125,17 +135,45 @@ class AppDeployer implements Deployer {
   }
 
   /** One deploy at a time: each begins with what the one before it left live. */
-  async deploy(environment: Environment, release: Release, variables: VariableValues): Promise<DeployOutcome> {
-    return this.#inTurn(async () => this.#deployNow(environment, { release, variables }));
+  async deploy(environment: Environment, release: Release, folder: VariableValues): Promise<DeployOutcome> {
+    return this.#inTurn(async () => {
+      this.#folderVariables[environment] = folder;
+      return this.#deployNow(environment, { release, variables: this.#variables(environment) });
+    });
   }
 
-  async useVariables(environment: Environment, variables: VariableValues): Promise<void> {
-    this.#variables[environment] = variables;
+  async useVariables(environment: Environment, folder: VariableValues): Promise<void> {
     await this.#inTurn(async () => {
-      const live = this.#live.get(environment);
-      if (live === undefined || this.#isRunning(environment, { ...live, variables })) return;
-      await this.#roll(environment, { ...live, variables });
+      this.#folderVariables[environment] = folder;
+      await this.#tell(environment, this.#variables(environment));
     });
+  }
+
+  async setVariables(environment: Environment, set: VariableValues, record: () => Promise<void>): Promise<readonly FunctionFailure[]> {
+    return this.#inTurn(async () => {
+      const recorded = async (): Promise<void> => {
+        await record();
+        this.#setVariables[environment] = set;
+      };
+      const failing = await this.#tell(environment, mergeVariables(this.#folderVariables[environment], set), recorded);
+      if (failing === null) await recorded();
+      return failing ?? [];
+    });
+  }
+
+  folderVariables(environment: Environment): VariableValues {
+    return this.#folderVariables[environment];
+  }
+
+  #variables(environment: Environment): VariableValues {
+    return mergeVariables(this.#folderVariables[environment], this.#setVariables[environment]);
+  }
+
+  /** Replaces the instances of what is live. Null where there is nothing to replace: nothing is live, or runs with these very variables. */
+  async #tell(environment: Environment, variables: VariableValues, record?: () => Promise<void>): Promise<FunctionFailure[] | null> {
+    const live = this.#live.get(environment);
+    if (live === undefined || this.#isRunning(environment, { ...live, variables })) return null;
+    return this.#roll(environment, { ...live, variables }, record);
   }
 
   async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -150,11 +188,10 @@ class AppDeployer implements Deployer {
       throw new PlatformError("NOTHING_TO_PROMOTE", {
         remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>.",
       });
-    return this.deploy("production", release, this.#variables.production);
+    return this.#inTurn(async () => this.#deployNow("production", { release, variables: this.#variables("production") }));
   }
 
   async #deployNow(environment: Environment, next: Live): Promise<DeployOutcome> {
-    this.#variables[environment] = next.variables;
     const { release } = next;
     const isUnchanged = this.#live.get(environment)?.release.releaseId === release.releaseId && this.#isRunning(environment, next);
     const found = await this.#roll(environment, next, async () => {
@@ -179,23 +216,33 @@ class AppDeployer implements Deployer {
     const pools = this.#pools(environment, next);
     const beforePools = before === undefined ? [] : this.#pools(environment, before);
     const kept = beforePools.filter((pool) => !pools.some((one) => one.poolKey === pool.poolKey));
+    const failing = kept.filter((pool) => this.#isFailing(environment, pool.poolKey));
     this.#parts.fleet.want(target, [...pools, ...kept], this.#spared.get(environment));
     const failed = await this.#settled(pools);
     const isFirst = before === undefined || (before.release.releaseId === next.release.releaseId && kept.length === 0);
     // What failed in what was live already is no reason to keep other functions from being deployed.
-    const changed = isFirst ? pools : pools.filter((pool) => !beforePools.some((live) => live.poolKey === pool.poolKey));
-    const found = failures(changed, failed);
+    const isOld = (pool: PoolSpec): boolean =>
+      beforePools.some((one) => one.poolKey === pool.poolKey) || failing.some((one) => differInConfig(one.poolKey, pool.poolKey));
+    const found = failures(isFirst ? pools : pools.filter((pool) => !isOld(pool)), failed);
+    const goBack = (): void => this.#parts.fleet.want(target, beforePools, this.#spared.get(environment));
     if (isFirst ? found.some((failure) => failure.code === "HANDLER_MISSING") : found.length > 0) {
-      this.#parts.fleet.want(target, beforePools, this.#spared.get(environment));
+      goBack();
       throw deployFailed(environment, found);
     }
-    await record?.();
+    await record?.().catch((cause: unknown) => {
+      goBack();
+      throw cause;
+    });
     this.#live.set(environment, next);
     await this.#publish(environment);
     await this.#parts.snapshots.applied(environment, target.appId, this.#sequences.get(environment) ?? 0);
     this.#spared.set(environment, this.#stillNeeded(environment, pools));
     this.#parts.fleet.want(target, pools, this.#spared.get(environment));
     return failures(pools, failed);
+  }
+
+  #isFailing(environment: Environment, poolKey: string): boolean {
+    return this.#parts.fleet.failureOf(poolKey) !== null && this.#servingIds(environment, poolKey).length === 0;
   }
 
   /** Spared pools whose successor does not start. */

@@ -4,7 +4,7 @@ import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { ControlBus } from "../nats/control-bus.ts";
 import type { BrokerKeys } from "../nats/keys.ts";
-import type { SetVariable, SetVariables } from "./change.ts";
+import { type SetVariable, type SetVariables, type VariableValues, valuesOf } from "./change.ts";
 import { type SealedValue, openValue, sealValue } from "./cipher.ts";
 
 export interface VariableStore {
@@ -65,6 +65,13 @@ export function createVariableStore(
       }
     },
   };
+}
+
+/** The values of every environment, as a deployer begins with them. */
+export async function readSetVariables(store: VariableStore, appId: string): Promise<Record<Environment, VariableValues>> {
+  const valuesIn = async (environment: Environment): Promise<VariableValues> =>
+    valuesOf((await store.read({ appId, environment })).variables);
+  return { staging: await valuesIn("staging"), production: await valuesIn("production") };
 }
 
 const recordKey = ({ appId, environment }: VariableTarget): string => `variables.${appId}.${environment}`;

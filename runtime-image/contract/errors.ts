@@ -52,6 +52,7 @@ export const ERRORS = {
 
   // The management API.
   API_TOKEN_REFUSED: kind(401, "caller", false, "The management API needs the token of this platform."),
+  API_FORBIDDEN: kind(403, "caller", false, "The token may not do this."),
   API_HOST_REFUSED: kind(403, "caller", false, "The management API answers on its own addresses only."),
   API_ORIGIN_REFUSED: kind(403, "caller", false, "The management API does not answer pages of other origins."),
   API_NOT_FOUND: kind(404, "caller", false, "The management API has nothing at this path."),

@@ -91,6 +91,19 @@ export const REQUEST_TIMEOUT_MS = 30_000; // The whole request, body included, m
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000; // Longer than the 60 s that common proxies in front keep theirs.
 export const CONNECTION_COUNT_MAX = 10_000;
 
+/** The management API. */
+export const API_BODY_BYTES_MAX = 1_000_000; // Of JSON. Uploads name limits of their own.
+export const API_CONNECTION_COUNT_MAX = 256; // People and scripts of one machine; each may hold a few streams.
+export const API_BODY_TIMEOUT_MS = 30_000; // A body of JSON must have arrived by then,
+export const API_STALL_TIMEOUT_MS = 60_000; // and of an upload or a download some byte must move this often.
+export const API_KEEP_ALIVE_INTERVAL_MS = 15_000; // How often a stream of events says that it is still there.
+export const API_CLOSE_GRACE_MS = 3_000; // What a caller waits for when the orchestrator stops may take this long.
+export const API_PROBLEM_COUNT_MAX = 50; // Of one input; more are of no help.
+export const API_PENDING_COUNT_MAX = 10_000; // Lines or events that one slow reader is behind; beyond, its stream ends.
+export const API_EVENT_COUNT_KEPT = 1_000; // State changes that a reader who was away can still have.
+export const API_TOKEN_COUNT_MAX = 256; // Each request is compared with all of them.
+export const AUDIT_FILE_BYTES_MAX = 4_000_000; // Two such files: some 20,000 mutations.
+
 /** Upstreams that apps name with @proxy. */
 export const PROXY_SOCKET_COUNT_MAX = 256; // To one upstream at once; further requests wait for one of them.
 export const PROXY_FREE_SOCKET_COUNT_MAX = 32;
@@ -132,6 +145,17 @@ export const DOCUMENT_PAGE_COUNT_MAX = 10_000; // and the most that one may ask 
 export const DOCUMENT_PAGE_BYTES_MAX = 16_000_000; // A page of large documents ends sooner, with a cursor.
 export const DOCUMENT_READS_IN_FLIGHT_MAX = 32; // Documents of one page that are fetched at the same time: 6 MB at their largest.
 export const COUNTER_TRY_COUNT_MAX = 200; // Writers that may come first on one counter before it is said to be too busy.
+
+/** Stores, as their owner sees them through the management API. */
+export const STORE_PULL_COUNT_MAX = 256; // Messages of one answer while a whole bucket is read,
+export const STORE_PULL_BYTES_MAX = 4_000_000; // and their bytes: what a backup holds in memory at once.
+export const STORE_WRITES_IN_FLIGHT_MAX = 256; // Of one import or restore; measured, more gain nothing on one disk.
+export const STORE_TABLE_COUNT_MAX = 100_000; // Tables that one listing names; an app with more of them should use keys.
+export const IMPORT_BATCH_COUNT_MAX = 1_000; // Lines that are sent at once: what has to be sent again after a break.
+export const IMPORT_BATCH_BYTES_MAX = 4_000_000;
+export const IMPORT_LINE_BYTES_MAX = 1_300_000; // A document at its limit, were each of its bytes written as an escape of six.
+export const BACKUP_LINE_BYTES_MAX = 4_000_000; // A value at its limit, each byte as an escape of six, and its name.
+export const BACKUP_BYTES_MAX = 8_000_000_000; // One file, compressed. Stores are bounded far below.
 
 /** Sessions and csrf tokens of the runtime library. */
 export const SESSION_BYTES_MAX = 400_000; // As JSON. What the original promises.

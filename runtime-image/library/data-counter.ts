@@ -1,9 +1,10 @@
 // Counts up and down in a property of a document, so that no count is lost however many do it at once.
 import { setTimeout as delay } from "node:timers/promises";
+import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "../contract/document-names.ts";
+import { decodeDocument, isExpired, type Document } from "../contract/documents.ts";
 import { COUNTER_TRY_COUNT_MAX } from "../contract/limits.ts";
 import { bridge, RevisionConflict } from "./bridge.ts";
-import { decodeDocument, encodeDocument, isExpired, type Document } from "./data-document.ts";
-import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "./data-names.ts";
+import { encodeDocument } from "./data-document.ts";
 
 const CONFLICT_DELAY_MS_MAX = 32;
 

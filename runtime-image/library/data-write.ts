@@ -1,8 +1,9 @@
 // Writes and destroys documents, one or a batch: a batch is checked whole, then carried out document by document.
+import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "../contract/document-names.ts";
+import type { Document, EncodedDocument } from "../contract/documents.ts";
 import { DOCUMENT_BATCH_COUNT_MAX } from "../contract/limits.ts";
 import { bridge } from "./bridge.ts";
-import { encodeDocument, type Document, type EncodedDocument } from "./data-document.ts";
-import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "./data-names.ts";
+import { encodeDocument } from "./data-document.ts";
 
 /** Some of a batch could not be carried out. What was, stays. */
 export class BatchError extends Error {

@@ -1,8 +1,8 @@
 // Documents in tables: get, set, destroy, count, incr, decr and page, as @begin/data has them.
+import { checkTable, isMissing, placeToRead, tablePrefix } from "../contract/document-names.ts";
 import { bridge } from "./bridge.ts";
 import { orCallback } from "./callback.ts";
 import { addTo, type CounterParams } from "./data-counter.ts";
-import { checkTable, isMissing, placeToRead, tablePrefix } from "./data-names.ts";
 import { readOne, readPage, readSome, type Page, type PageParams } from "./data-read.ts";
 import { destroyOne, destroySome, writeOne, writeSome } from "./data-write.ts";
 
@@ -54,4 +54,3 @@ const isObject = (value: unknown): value is Params => typeof value === "object" 
 const counterParams = (params: unknown): CounterParams => (isObject(params) ? params : {});
 
 export const data = { get, set, destroy, count, incr, decr, page };
-export default data;

@@ -88,7 +88,9 @@ export function createInvoker(options: Options): Invoker {
     const { message, stack } = describeError(thrown, options.folder);
     log.print("error", `${prefix}${stack.includes(message) ? stack : `${message}\n${stack}`}`, invocation.header.id);
     if (invocation.state === "answered") return; // It was answered before; the log line is all that is left to say.
-    if (isFirst(invocation)) failWith(invocation, { code: "HANDLER_THREW", message: prefix + message, stack });
+    // What the store could not do, and the handler did not catch, keeps its own code.
+    const code = thrown instanceof PlatformError ? thrown.code : "HANDLER_THREW";
+    if (isFirst(invocation)) failWith(invocation, { code, message: prefix + message, stack });
   };
 
   /** Nothing in the function's code is wrong: no stack would help. */

@@ -18,7 +18,7 @@ export interface KeyRanges {
 export type LargeRanges = Set<string>;
 
 const LARGE_RANGE_COUNT_MAX = 10_000; // Remembered by one instance; some 50 bytes each.
-const DIGITS = [..."0123456789abcdef"];
+const DIGITS = Array.from("0123456789abcdef");
 
 export interface Walk {
   readonly ranges: KeyRanges;

@@ -16,6 +16,7 @@ let tableCount = 0;
 const freshPrefix = (): string => `${hex(`table ${(tableCount += 1)}`)}.`;
 
 export function describeStore(name: string, open: () => Promise<StoreUnderTest>): void {
+  // oxlint-disable-next-line vitest/valid-title -- A parameter that is always a string.
   describe(name, () => {
     let test: StoreUnderTest;
     let store: Store;

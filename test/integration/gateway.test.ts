@@ -267,6 +267,7 @@ describe("answers of functions", () => {
       else if (header.path === "/threw")
         respond({ v: 1, kind: "failed", code: "HANDLER_THREW", message: "oh", stack: "Error: oh\n    at index.js:1" });
       else if (header.path === "/malformed") respond({ v: 1, kind: "failed", code: "BODY_MALFORMED", message: "no JSON" });
+      else if (header.path === "/full") respond({ v: 1, kind: "failed", code: "STORE_FULL", message: "no room" });
       else respond({ v: 1, kind: "failed", code: "API_TOKEN_REFUSED", message: "a lie" });
     });
     await world.put({ deployment: live(world, routes([["ANY", "/*"]], ["odd1"])) });
@@ -304,6 +305,12 @@ describe("answers of functions", () => {
     const answer = await fetch(`${base}/malformed`, { method: "POST", body: "{" });
     expect(answer.status).toBe(400);
     expect(await problem(answer)).toMatchObject({ code: "BODY_MALFORMED", detail: "no JSON" });
+  });
+
+  it("keeps the code of what the store could not do and the handler did not catch", async () => {
+    const answer = await fetch(`${base}/full`);
+    expect(answer.status).toBe(507);
+    expect(await problem(answer)).toMatchObject({ code: "STORE_FULL", detail: "no room" });
   });
 });
 

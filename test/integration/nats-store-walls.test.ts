@@ -113,6 +113,7 @@ describe("an instance", () => {
     await attacker.send("$KV.sessions.id", "attack");
     await attacker.send("$JS.API.STREAM.MSG.DELETE.KV_data", '{"seq":1}');
     await attacker.send("$JS.API.STREAM.MSG.DELETE.KV_sessions", '{"seq":1}');
+    expect(Buffer.from((await near.get("data", KEY))?.bytes ?? []).toString()).toBe("attack");
     await expectFarUntouched();
   });
 

@@ -8,9 +8,10 @@ import { openConnection } from "../../orchestrator/nats/connection.ts";
 import { loadBrokerKeys } from "../../orchestrator/nats/keys.ts";
 import { storeConfig } from "../../orchestrator/nats/stores.ts";
 import { readState } from "../../orchestrator/processes/detached.ts";
-import { layBridge, RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
+import { RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
 import { data } from "../../runtime-image/library/data.ts";
 import { describeStore } from "../conformance/store-behaviour.ts";
+import { layStore } from "../support/laid-store.ts";
 import { startStoreWorld, type StoreWorld } from "../support/store-world.ts";
 import { until } from "../support/until.ts";
 
@@ -26,12 +27,9 @@ describe("what functions count and keep", () => {
   });
   afterAll(() => world.close());
 
-  const serve = (store: Store): void =>
-    layBridge({ environment: "staging", appName: "app", secret: "00".repeat(32), currentRequest: () => null, store }, () => null);
-
   it("loses no increment of 50 that come at once, nor of those of other instances at the same time", async () => {
     const stores = await Promise.all([world.store(), world.store(), world.store()]);
-    serve(stores[0] ?? (await world.store()));
+    layStore(stores[0] ?? (await world.store()));
     const counting = Array.from({ length: 50 }, () => data.incr({ table: "counters", key: "visits", prop: "n" }));
     const others = stores.slice(1).flatMap((store) => Array.from({ length: 25 }, () => incrementBare(store, "visits")));
     await Promise.all([...counting, ...others]);
@@ -99,9 +97,9 @@ describe("a broker that is killed", () => {
       const acknowledged = new Map<string, string>();
       const destroyed = new Set<string>();
       let doneCount = 0;
-      let isOver = false;
+      const end = new AbortController();
       const write = async (store: Store, writer: number): Promise<void> => {
-        for (let count = 0; !isOver; count += 1) {
+        for (let count = 0; !end.signal.aborted; count += 1) {
           const key = `6161.${Buffer.from(`w${writer} ${count % 40}`).toString("hex")}`;
           const value = JSON.stringify({ writer, count });
           await store.put("data", key, Buffer.from(value));
@@ -120,7 +118,7 @@ describe("a broker that is killed", () => {
         await until(() => doneCount > before + 50, { timeoutMs: 20_000 });
         await killBroker(world);
       }
-      isOver = true;
+      end.abort();
       await writing;
       const read = async (key: string) => Buffer.from((await stores[0]?.get("data", key))?.bytes ?? []).toString();
       for (const [key, value] of acknowledged) expect(await read(key)).toBe(value);

@@ -1,14 +1,13 @@
 // Runs every example of docs/data.md.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { layBridge } from "../../../runtime-image/library/bridge.ts";
 import { data } from "../../../runtime-image/library/data.ts";
 import { readDataExamples } from "../../support/data-page.ts";
+import { layStore } from "../../support/laid-store.ts";
 import { createMemoryStore } from "../../support/memory-store.ts";
 
 it("says of every example of docs/data.md what comes of it", async () => {
-  const store = createMemoryStore();
-  layBridge({ environment: "staging", appName: "app", secret: "00".repeat(32), currentRequest: () => null, store }, () => null);
+  layStore(createMemoryStore());
   const { code, claimCount } = readDataExamples(readFileSync("docs/data.md", "utf8"));
   const load = (name: string): unknown => {
     expect(name).toBe("@orchestrator/data");
@@ -16,7 +15,7 @@ it("says of every example of docs/data.md what comes of it", async () => {
   };
   const claims: string[] = [];
   const claim = (line: string, actual: unknown, said: unknown): void => {
-    expect(actual, line).toEqual(said);
+    expect({ line, is: actual }).toEqual({ line, is: said });
     claims.push(line);
   };
   // oxlint-disable-next-line typescript/no-implied-eval -- The page's own code is what is tested.

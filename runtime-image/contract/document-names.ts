@@ -1,5 +1,5 @@
 // Names of tables and documents: what they may be, and the keys of the store that they become.
-import { DOCUMENT_NAME_LENGTH_MAX } from "../contract/limits.ts";
+import { DOCUMENT_NAME_LENGTH_MAX } from "./limits.ts";
 
 export interface DocumentPlace {
   readonly table: string;
@@ -48,7 +48,7 @@ function textOf(value: unknown): string | null {
   return typeof value === "string" && value.isWellFormed() ? value : null; // Half of a character is none.
 }
 
-const lengthOf = (name: string): number => [...name].length;
+const lengthOf = (name: string): number => Array.from(name).length;
 
 const invalidName = (kind: string, value: unknown): string =>
   `Invalid ${kind} name of ${typeof value === "string" ? JSON.stringify(value) : typeof value}: names must be alphanumeric and can use the only the following URL safe puncation: .,:-/+?&=@`;

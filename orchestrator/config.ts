@@ -107,6 +107,7 @@ export interface EnvironmentSettings {
   readonly searchPath: string;
   readonly extraCaCerts: string | null; // A file; installs of packages trust it as this process does.
   readonly noColor: boolean;
+  readonly apiToken: string | null; // For commands of someone who cannot read the home, or whose role is smaller.
 }
 
 /** The environment variables that the orchestrator reads, all of them. */
@@ -116,4 +117,5 @@ export const environmentSettings = (): EnvironmentSettings => ({
   searchPath: process.env["PATH"] ?? "",
   extraCaCerts: process.env["NODE_EXTRA_CA_CERTS"] ?? null,
   noColor: process.env["NO_COLOR"] !== undefined,
+  apiToken: process.env["ORCHESTRATOR_API_TOKEN"] ?? null,
 });

@@ -6,9 +6,10 @@ import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts"
 import { type BrokerAccess, ENVIRONMENTS, type Environment } from "../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
 import { HEADER_BYTES_MAX, REQUEST_BODY_BYTES_MAX, STOP_GRACE_MS, TARGET_BYTES_MAX } from "../runtime-image/contract/limits.ts";
-import { ensureToken } from "./api/access.ts";
-import { startApi } from "./api/server.ts";
-import { apiRoutes } from "./api/routes.ts";
+import { createJournal } from "./api/journal.ts";
+import type { BackupRouteParts } from "./api/backup-routes.ts";
+import type { DataRouteParts } from "./api/data-routes.ts";
+import { type Management, startManagement } from "./api/management.ts";
 import type { AppSource } from "./apps/app-source.ts";
 import { type AppPlan, planApp } from "./builds/build-plan.ts";
 import { createBuildTools } from "./builds/build-tools.ts";
@@ -27,19 +28,25 @@ import { type ControlBus, createControlBus } from "./nats/control-bus.ts";
 import { connectExternal } from "./nats/external.ts";
 import { loadBrokerKeys } from "./nats/keys.ts";
 import { type Broker, type BrokerEvent, startBroker } from "./nats/server.ts";
-import { type Fleet, type FleetBroker, createFleet } from "./pools/fleet.ts";
+import { type FleetBroker, createFleet } from "./pools/fleet.ts";
 import { type Deployer, type DeployOutcome, type SnapshotStore, createDeployer } from "./releases/deployer.ts";
 import { type Publication, publishFolder } from "./releases/publish-folder.ts";
+import { createRestorer } from "./stores/restorer.ts";
+import { type Stores, createStores } from "./stores/stores.ts";
+import { createAppVariables } from "./variables/variables.ts";
 import { createVariableStore, readSetVariables } from "./variables/variable-store.ts";
 
 export interface Platform {
   readonly engineLine: string;
+  readonly newToken: string | null; // Of the management API, where this start made it.
   /** The plan with the packages that functions use, which may have to be installed first. */
   plan(app: AppSource): Promise<AppPlan>;
   /** Builds what changed and puts it live on staging; changed variables reach production as well. */
   publish(planned: AppPlan): Promise<Publication>;
   promote(): Promise<DeployOutcome>;
   isPromoted(): boolean;
+  /** Does what could wait until an app answers. */
+  settle(): Promise<void>;
   /** Finishes requests in flight and leaves nothing running. */
   stop(): Promise<void>;
 }
@@ -77,13 +84,17 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   const logs = createLogStore(join(home.path, "logs"));
   parts.defer(() => logs.flush());
   logs.follow({}, (entry) => output.printed(entry));
+  const journal = createJournal(systemClock);
   const fleet = createFleet({
     engine,
     clock: systemClock,
     broker: fleetBroker(bus, signer, broker.url),
     sessionSecret: ({ appId: id, environment }) => keys.sessionSecret(id, environment),
     logs,
-    report: (line) => output.warn(line.functionName === "" ? line.text : `${line.environment}: ${line.functionName}: ${line.text}`),
+    report(line) {
+      output.warn(line.functionName === "" ? line.text : `${line.environment}: ${line.functionName}: ${line.text}`);
+      journal.add(line);
+    },
   });
   parts.defer(async () => fleet.stopAll({ graceMsMax: STOP_GRACE_MS }));
   const variableStore = createVariableStore(bus, keys);
@@ -98,20 +109,30 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     },
     snapshots: snapshotStore(bus, signer, broker.url),
     report: (text) => output.warn(text),
+    announce: (news) => journal.add(news),
   });
   parts.defer(async () => deployer.close());
+  const stores = createStores({ url: broker.url, signer });
+  parts.defer(async () => stores.close());
   const restored = fleet.adopt().then(async () => deployer.restore());
   await Promise.all([restored, startGateways(settings, home, { bus, signer, broker, output, parts })]);
-  const api = await startApi(
-    apiRoutes({
+  const management = await startManagement({
+    home: home.path,
+    clock: systemClock,
+    control: bus,
+    routes: {
+      port: settings.apiPort,
       deployer,
       logs,
+      journal,
+      variables: createAppVariables({ appId, store: variableStore, deployer, clock: systemClock }),
+      ...(await storeRoutes({ home, stores, bus, app: { appId, appName: app.appName } })),
       facts: () => ({ app: app.appName, engine: engine.kind, broker: broker.url, home: home.path, pid: process.pid }),
-    }),
-    { port: settings.apiPort, token: await ensureToken(home.path), home: home.path, onTrouble: (error) => output.error(error) },
-  );
-  parts.defer(async () => api.close());
-  return runningPlatform({ home, appId, engine, deployer, fleet, output, parts });
+    },
+    onTrouble: (error) => output.error(error),
+  });
+  parts.defer(async () => management.close());
+  return runningPlatform({ home, appId, engine, deployer, management, output, parts });
 }
 
 function runningPlatform(running: {
@@ -119,11 +140,11 @@ function runningPlatform(running: {
   appId: string;
   engine: Engine;
   deployer: Deployer;
-  fleet: Fleet;
+  management: Management;
   output: Output;
   parts: AsyncDisposableStack;
 }): Platform {
-  const { home, appId, engine, deployer, output, parts } = running;
+  const { home, appId, engine, deployer, management, output, parts } = running;
   const { searchPath, extraCaCerts } = environmentSettings();
   const tools = createBuildTools({
     home: home.path,
@@ -136,6 +157,7 @@ function runningPlatform(running: {
   parts.defer(async () => tools.close());
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
+    newToken: management.newToken,
     plan: async (app) => planApp(app, tools),
     async publish(planned) {
       const sitesFolder = sitesFolderOf(home);
@@ -146,11 +168,30 @@ function runningPlatform(running: {
     },
     promote: async () => deployer.promote(),
     isPromoted: () => deployer.live("production") !== null,
+    settle: async () => management.warm(),
     stop: async () => parts.disposeAsync(),
   };
 }
 
 const sitesFolderOf = (home: Home): string => join(home.path, "sites");
+
+/** What the management API needs for documents and backups. */
+async function storeRoutes({ home, stores, bus, app }: StoreRouteNeeds): Promise<DataRouteParts & BackupRouteParts> {
+  const restorer = await createRestorer({
+    folder: join(home.path, "restores"),
+    stores: async ({ appId, environment }) => stores.of(appId, environment),
+    control: bus,
+    clock: systemClock,
+  });
+  return { app, restorer, clock: systemClock, stores: async (environment) => stores.of(app.appId, environment) };
+}
+
+interface StoreRouteNeeds {
+  readonly home: Home;
+  readonly stores: Stores;
+  readonly bus: ControlBus;
+  readonly app: BackupRouteParts["app"];
+}
 
 /** Every port that is taken is named, before anything is started. A gateway of this home may hold its own. */
 async function assertPorts(settings: UpSettings, home: Home): Promise<void> {

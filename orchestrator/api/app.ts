@@ -1,11 +1,11 @@
 // Answers the management API's routes: which one it is, whether the caller may, what it was sent, how its answer leaves; the only file that knows the framework.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { API_BODY_BYTES_MAX, API_BODY_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
 import type { AuditLog, AuditOutcome } from "./audit.ts";
 import { ReaderBehind } from "./follow.ts";
-import { auditedInput, checkedInput } from "./input.ts";
+import { type Sent, auditedInput, checkedInput } from "./input.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { type Caller, mayDo } from "./roles.ts";
 import type { ApiCall, ApiRoute } from "./route.ts";
@@ -87,68 +87,75 @@ interface Answering {
 }
 
 async function answer(answering: Answering): Promise<void> {
-  const { one, request, caller, parts } = answering;
+  const { one, request, reply, caller, parts } = answering;
   const isUpload = one.answer.kind === "upload";
   // Fastify types what a schema of its own would say; these are objects in any case.
   const sent = { params: request.params as object, query: request.query as object, body: isUpload ? undefined : request.body };
   const input = checkedInput(one, { params: { ...sent.params }, query: { ...sent.query }, body: sent.body });
-  if (one.method === "GET") return perform(answering, input);
+  if (one.method === "GET") return finished(reply, await perform(answering, input));
   const end = await parts.audit.begin({ ...caller, method: one.method, path: one.path, input: auditedInput(one, input) });
-  let outcome: AuditOutcome = { code: "INTERNAL" };
   try {
-    await perform(answering, input);
-    outcome = "done";
+    const performed = await perform(answering, input);
+    await end(performed.kind === "streamed" ? performed.outcome : "done"); // Before anyone is told that it is done.
+    finished(reply, performed);
   } catch (cause) {
-    if (cause instanceof PlatformError) outcome = { code: cause.code };
+    await end({ code: cause instanceof PlatformError ? cause.code : "INTERNAL" });
     throw cause;
-  } finally {
-    await end(outcome);
   }
 }
 
-async function perform({ one, request, reply, caller, calls, parts }: Answering, input: Omit<ApiCall, "caller" | "signal">): Promise<void> {
+type Performed = { readonly kind: "value"; readonly value: unknown } | { readonly kind: "streamed"; readonly outcome: AuditOutcome };
+
+async function perform({ one, request, reply, caller, calls, parts }: Answering, input: Sent): Promise<Performed> {
   const isStream = one.answer.kind === "lines" || one.answer.kind === "events";
   const call: ApiCall = { ...input, caller, signal: calls.signalFor(reply.raw, isStream) };
   switch (one.answer.kind) {
     case "json":
-      return sendJson(reply, await one.answer.handle(call));
+      return { kind: "value", value: await one.answer.handle(call) };
     case "upload":
-      return sendJson(reply, await one.answer.handle(call, uploadOf(request.raw, one.answer.bytesMax)));
+      return { kind: "value", value: await one.answer.handle(call, uploadOf(request.raw, one.answer.bytesMax)) };
     case "lines": {
       const lines = await one.answer.handle(call);
       const isForBrowser = request.headers.accept?.includes("text/event-stream") === true;
-      return stream(reply, parts, async (response) =>
+      return streamed(reply, parts, async (response) =>
         isForBrowser ? sendEvents(response, asEvents(lines)) : sendStream(response, "application/x-ndjson", linesOf(lines)),
       );
     }
     case "events": {
       const id = request.headers["last-event-id"];
       const events = await one.answer.handle({ ...call, lastEventId: typeof id === "string" ? id : null });
-      return stream(reply, parts, async (response) => sendEvents(response, events));
+      return streamed(reply, parts, async (response) => sendEvents(response, events));
     }
     case "download": {
       const { contentType } = one.answer;
       const bytes = await one.answer.handle(call);
-      return stream(reply, parts, async (response) => sendStream(response, contentType, bytes));
+      return streamed(reply, parts, async (response) => sendStream(response, contentType, bytes));
     }
   }
 }
 
-async function stream(reply: FastifyReply, { onTrouble }: AppParts, send: (response: ServerResponse) => Promise<void>): Promise<void> {
+async function streamed(
+  reply: FastifyReply,
+  { onTrouble }: AppParts,
+  send: (response: ServerResponse) => Promise<void>,
+): Promise<Performed> {
   reply.hijack();
   try {
     await send(reply.raw);
+    return { kind: "streamed", outcome: "done" };
   } catch (cause) {
-    reply.raw.destroy();
-    if (!(cause instanceof ReaderBehind) && !(cause instanceof PlatformError)) onTrouble(cause);
+    reply.raw.destroy(); // A part must not be taken for the whole.
+    const isExpected = cause instanceof ReaderBehind || cause instanceof PlatformError;
+    if (!isExpected) onTrouble(cause);
+    return { kind: "streamed", outcome: { code: cause instanceof PlatformError ? cause.code : "INTERNAL" } };
   }
 }
 
-function sendJson(reply: FastifyReply, value: unknown): void {
-  finish(reply, 200, "application/json", `${JSON.stringify(value)}\n`);
+function finished(reply: FastifyReply, performed: Performed): void {
+  if (performed.kind === "value") finish(reply, 200, "application/json", `${JSON.stringify(performed.value)}\n`);
 }
 
-function fail(reply: FastifyReply, error: FastifyError | Error | unknown, { onTrouble }: AppParts): void {
+function fail(reply: FastifyReply, error: unknown, { onTrouble }: AppParts): void {
   const ours = oursOf(error);
   if (!(ours instanceof PlatformError)) onTrouble(ours);
   const { status, body } = problemOf(ours);
@@ -158,7 +165,7 @@ function fail(reply: FastifyReply, error: FastifyError | Error | unknown, { onTr
 function finish(reply: FastifyReply, status: number, type: string, body: string): void {
   // What nobody is going to read is not waited for.
   if (!reply.request.raw.complete) void reply.header("connection", "close");
-  void reply.code(status).header("content-type", type).header("cache-control", "no-store").send(body);
+  void reply.code(status).header("content-type", type).header("cache-control", "no-store").send(Buffer.from(body));
 }
 
 /** What the framework refuses by itself, in our words. */

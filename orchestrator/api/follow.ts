@@ -9,9 +9,9 @@ export function followed<Value>(
   const { signal } = options;
   const pending: Value[] = [...(options.first ?? [])];
   let wake: () => void = () => undefined;
-  let isBehind = false;
+  const reader = { isBehind: false };
   const stop = subscribe((value) => {
-    if (pending.length >= API_PENDING_COUNT_MAX) isBehind = true;
+    if (pending.length >= API_PENDING_COUNT_MAX) reader.isBehind = true;
     else pending.push(value);
     wake();
   });
@@ -19,19 +19,20 @@ export function followed<Value>(
     stop();
     wake();
   };
+  const isGoingOn = (): boolean => !signal.aborted && !reader.isBehind;
   if (signal.aborted) end();
   else signal.addEventListener("abort", end, { once: true });
   return (async function* values() {
     try {
-      while (!signal.aborted && !isBehind) {
+      while (isGoingOn()) {
         yield* pending.splice(0);
-        if (pending.length === 0 && !signal.aborted && !isBehind) await new Promise<void>((done) => (wake = done));
+        if (pending.length === 0 && isGoingOn()) await new Promise<void>((done) => (wake = done));
       }
     } finally {
       signal.removeEventListener("abort", end);
       stop();
     }
-    if (isBehind) throw new ReaderBehind();
+    if (reader.isBehind) throw new ReaderBehind("the reader of a stream is too far behind");
   })();
 }
 

@@ -1,7 +1,7 @@
 // The OpenAPI 3.1 document of the management API, made of the very schemas that its input is checked with. Pure.
 import { ERRORS } from "../../runtime-image/contract/errors.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
-import { type TSchema, closed } from "./schema.ts";
+import { type TSchema, Type, closed } from "./schema.ts";
 
 export function openApiDocument(routes: readonly ApiRoute[], port: number): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -14,7 +14,8 @@ export function openApiDocument(routes: readonly ApiRoute[], port: number): obje
     info: {
       title: "Management API of orchestrator",
       version: "1",
-      description: "Answers on this machine alone. Each route says which role a token needs; admin may do what deploy may, deploy what read may.",
+      description:
+        "Answers on this machine alone. Each route says which role a token needs; admin may do what deploy may, deploy what read may.",
     },
     servers: [{ url: `http://localhost:${port}` }],
     security: [{ token: [] }],
@@ -72,7 +73,7 @@ function parametersOf(schema: ApiRoute["params"], place: "path" | "query"): obje
   return Object.entries(schema?.properties ?? {}).map(([name, one]) => ({
     name,
     in: place,
-    required: place === "path" || (schema?.required ?? []).includes(name),
+    required: place === "path" || !Type.IsOptional(one),
     schema: one,
   }));
 }

@@ -6,7 +6,7 @@ import { API_PROBLEM_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 export { Type };
 export type { Static, TObject, TSchema };
 
-/** Every problem with its path and with what should be there. Fields that a schema does not name are problems too. */
+/** Every problem with its path and with what should be there. Fields that a schema does not name are problems too, unless it is said to be open. */
 export function problemsIn(schema: TSchema, value: unknown, path: string): string[] {
   return [...problems(schema, value, path)].slice(0, API_PROBLEM_COUNT_MAX);
 }
@@ -26,10 +26,13 @@ function* problemsInObject(schema: TObject, value: Readonly<Record<string, unkno
     if (value[name] !== undefined) yield* problems(property, value[name], place);
     else if (!Type.IsOptional(property)) yield `${place}: is missing; it should be ${wordsFor(property)}`;
   }
+  if (isOpen(schema)) return;
   for (const name of Object.keys(value))
     if (!Object.hasOwn(schema.properties, name))
       yield `${join(path, name)}: is not known; ${known.length === 0 ? "nothing is expected there" : `known are ${known.map(([one]) => one).join(", ")}`}`;
 }
+
+const isOpen = (schema: Keywords): boolean => schema.additionalProperties === true;
 
 function* problemsInRecord(
   schema: Readonly<{ patternProperties: Readonly<Record<string, TSchema>> }>,
@@ -39,7 +42,8 @@ function* problemsInRecord(
   const patterns = Object.entries(schema.patternProperties);
   for (const [name, item] of Object.entries(value)) {
     const fitting = patterns.find(([pattern]) => new RegExp(pattern, "u").test(name));
-    if (fitting === undefined) yield `${join(path, name)}: should have a name that matches ${patterns.map(([pattern]) => pattern).join(" or ")}`;
+    if (fitting === undefined)
+      yield `${join(path, name)}: should have a name that matches ${patterns.map(([pattern]) => pattern).join(" or ")}`;
     else yield* problems(fitting[1], item, join(path, name));
   }
 }
@@ -65,6 +69,7 @@ interface Keywords {
   readonly pattern?: string;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly additionalProperties?: unknown;
   readonly description?: string;
   readonly writeOnly?: boolean;
 }
@@ -90,6 +95,7 @@ function wordsFor(schema: TSchema): string {
       return `a list${rangeOf(keywords.minItems, keywords.maxItems, " items")}`;
     case "null":
       return "null";
+    case undefined:
     default:
       return "an object";
   }
@@ -112,7 +118,10 @@ function shown(schema: Keywords, value: unknown): string {
 /** What a URL says as text, in the types that its schema asks for; what does not fit stays as it is, to be complained about. */
 export function fromText(schema: TObject, texts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, Object.hasOwn(schema.properties, name) ? typed(schema.properties[name], text) : text]),
+    Object.entries(texts).map(([name, text]) => [
+      name,
+      Object.hasOwn(schema.properties, name) ? typed(schema.properties[name], text) : text,
+    ]),
   );
 }
 
@@ -130,7 +139,7 @@ export function closed(schema: TSchema): TSchema {
     return {
       ...schema,
       properties: Object.fromEntries(Object.entries(schema.properties).map(([name, one]) => [name, closed(one)])),
-      additionalProperties: false,
+      additionalProperties: isOpen(schema),
     };
   return Type.IsArray(schema) ? { ...schema, items: closed(schema.items) } : schema;
 }

@@ -1,12 +1,7 @@
 // The management API's door: HTTP on both loopback addresses, open to who shows a token. What answers behind it is loaded by the first who comes.
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import {
-  API_CLOSE_GRACE_MS,
-  API_CONNECTION_COUNT_MAX,
-  HEADERS_TIMEOUT_MS,
-  HEADER_BYTES_MAX,
-} from "../../runtime-image/contract/limits.ts";
+import { API_CLOSE_GRACE_MS, API_CONNECTION_COUNT_MAX, HEADERS_TIMEOUT_MS, HEADER_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import { refusalOf, tokenOf } from "./access.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Caller } from "./roles.ts";
@@ -33,6 +28,8 @@ export interface Api {
   /** Lets requests finish for a moment. */
   close(): Promise<void>;
 }
+
+const IDLE_POLL_MS = 20;
 
 /** Listens on both loopback addresses, on IPv4 alone where there is no IPv6. */
 export async function startApi(settings: ApiSettings): Promise<Api> {
@@ -61,8 +58,10 @@ export async function startApi(settings: ApiSettings): Promise<Api> {
       const ended = Promise.all(servers.map(closed));
       const loaded = await app.ifAsked();
       loaded?.endStreams();
+      const idle = setInterval(() => servers.forEach((server) => server.closeIdleConnections()), IDLE_POLL_MS); // Each that got its answer.
       const grace = setTimeout(() => servers.forEach((server) => server.closeAllConnections()), API_CLOSE_GRACE_MS);
       await ended;
+      clearInterval(idle);
       clearTimeout(grace);
       await loaded?.close();
     },
@@ -83,12 +82,7 @@ function loadedOnce(load: () => Promise<ApiApp>): { get(): Promise<ApiApp>; ifAs
   };
 }
 
-async function admit(
-  request: IncomingMessage,
-  response: ServerResponse,
-  settings: ApiSettings,
-  app: () => Promise<ApiApp>,
-): Promise<void> {
+async function admit(request: IncomingMessage, response: ServerResponse, settings: ApiSettings, app: () => Promise<ApiApp>): Promise<void> {
   const refused = refusalOf(request.headers, settings.port);
   if (refused !== null) return sendProblem(response, new PlatformError(refused));
   // Which home this is helps a command to find the token file, which only its owner can read.
@@ -132,8 +126,5 @@ async function listens(server: Server, host: string, port: number): Promise<bool
 
 /** Takes no new connection from now on; resolves when the last one is gone. */
 async function closed(server: Server): Promise<void> {
-  await new Promise<void>((done) => {
-    server.close(() => done());
-    server.closeIdleConnections();
-  });
+  await new Promise<void>((done) => server.close(() => done()));
 }

@@ -52,7 +52,7 @@ async function showLogs(functionName: string | undefined, flags: LogsFlags): Pro
     return;
   }
   const api = await connectApi({ port, home });
-  const query = new URLSearchParams({ count: String(count), ...filter, ...(flags.follow === true ? { follow: "1" } : {}) });
+  const query = new URLSearchParams({ count: String(count), ...filter, ...(flags.follow === true ? { follow: "true" } : {}) });
   const over = new AbortController();
   process.once("SIGINT", () => over.abort());
   // The orchestrator writes entries and nothing else on this stream.

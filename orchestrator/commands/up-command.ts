@@ -1,5 +1,6 @@
 // orchestrator up [folder]: serves an app from a folder until it is told to stop.
 import type { Command } from "commander";
+import { tokenFile } from "../api/access.ts";
 import { readAppFolder } from "../apps/app-folder.ts";
 import { type AppRecord, readAppRecord, writeAppRecord } from "../apps/app-record.ts";
 import type { AppSource } from "../apps/app-source.ts";
@@ -99,6 +100,15 @@ async function deploy(settings: UpSettings, { app, planned, platform, output }: 
     sizedSite: site === null ? null : { fileCount: site, answersRoot: planned.site?.snapshot.answersRoot ?? false },
   };
   output.facts("ready", readyLines(facts), readyValue(facts));
+  if (platform.newToken !== null) showToken(settings, platform.newToken, output);
+  platform.settle().catch((error: unknown) => output.error(error)); // What it could not do now is done when it is needed.
+}
+
+/** Once, where a platform is new. */
+function showToken({ home }: UpSettings, token: string, output: Output): void {
+  const file = tokenFile(home);
+  const lines = ["  The token of this platform's management API, shown this once:", `  ${token}`, `  Commands on this machine find it in ${file}.`, ""];
+  output.facts("token", lines, { token, file });
 }
 
 interface StopSignal {

@@ -24,6 +24,8 @@ export interface EngineInfo {
 /** For a container that is not there every method but create() and start() is fine with it, and says so where it has an answer. */
 export interface DockerContainers {
   create(name: string, options: ContainerOptions): Promise<string>;
+  /** What its first process finds on standard input, for a container with OpenStdin and StdinOnce that was not started yet. */
+  giveInput(container: string, bytes: Uint8Array): Promise<void>;
   start(container: string): Promise<void>;
   kill(container: string, signalName: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Resolves when it no longer runs, or is not there. */
@@ -54,6 +56,8 @@ export interface ContainerOptions {
   readonly StopSignal?: string;
   readonly StopTimeout?: number;
   readonly NetworkDisabled?: boolean;
+  readonly OpenStdin?: boolean;
+  readonly StdinOnce?: boolean; // It ends with what it was given.
   readonly HostConfig: HostOptions;
 }
 

@@ -62,6 +62,13 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
   return {
     create: (name, options) =>
       calls(`creating the container ${name}`, async (docker) => (await docker.createContainer({ name, ...options })).id),
+    giveInput: (container, bytes) =>
+      calls(`giving the container ${container} its input`, async (docker) => {
+        const input = await docker.getContainer(container).attach({ stream: true, stdin: true, hijack: true });
+        // What does not arrive shows in what the process does without it; the engine keeps it until then.
+        input.on("error", () => undefined);
+        input.end(bytes);
+      }),
     start: (container) =>
       calls(`starting the container ${container}`, async (docker) => void (await docker.getContainer(container).start())),
     kill: (container, signalName) =>

@@ -1,6 +1,11 @@
 // What a function's container may do and have: a pure answer, closed by default.
 import { posix } from "node:path";
-import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../../runtime-image/contract/instance-manifest.ts";
+import {
+  INSTANCE_MANIFEST_VARIABLE,
+  MANIFEST_ON_INPUT,
+  type InstanceInput,
+  type InstanceManifest,
+} from "../../runtime-image/contract/instance-manifest.ts";
 import { STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
 import type { ContainerOptions, HostOptions } from "../docker/api.ts";
 import { instanceLabels, networkName, type Platform } from "./docker-labels.ts";
@@ -27,7 +32,9 @@ export function containerOptions(spec: InstanceSpec, surroundings: ContainerSurr
     Image: surroundings.image,
     User: INSTANCE_USER,
     Hostname: "function", // The default is the container's id.
-    Env: instanceEnvironment(spec),
+    Env: [`${INSTANCE_MANIFEST_VARIABLE}=${MANIFEST_ON_INPUT}`],
+    OpenStdin: true,
+    StdinOnce: true,
     Labels: instanceLabels(surroundings.platform, spec, surroundings.createdEpochMs),
     StopSignal: "SIGTERM",
     StopTimeout: Math.ceil(STOP_GRACE_MS / 1000), // For whoever stops it by hand.
@@ -61,9 +68,9 @@ function hostOptions(spec: InstanceSpec, { platform, hasIpv6 }: ContainerSurroun
   };
 }
 
-/** The platform's own variable comes last: no app variable can take its place. */
-function instanceEnvironment(spec: InstanceSpec): string[] {
+/** Secrets, given to the container's process directly: Docker writes a container's environment to its disk, and shows it. */
+export function instanceInput(spec: InstanceSpec): Uint8Array {
   const manifest: InstanceManifest = { ...spec.manifest, folder: posix.join(APP_FOLDER, spec.functionName), watchMemory: false };
-  const variables = { ...spec.variables, [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(manifest) };
-  return Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const input: InstanceInput = { manifest, variables: spec.variables };
+  return Buffer.from(JSON.stringify(input));
 }

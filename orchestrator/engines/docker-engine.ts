@@ -7,7 +7,7 @@ import { createDockerBuilds } from "./docker-builds.ts";
 import type { DockerApi } from "../docker/api.ts";
 import type { DockerAddress } from "../docker/address.ts";
 import { createDockerClient } from "../docker/client.ts";
-import { containerOptions } from "./docker-container-options.ts";
+import { containerOptions, instanceInput } from "./docker-container-options.ts";
 import { installInContainer } from "./docker-install.ts";
 import { watchDockerExits } from "./docker-exits.ts";
 import { followDockerLogs } from "./docker-follow.ts";
@@ -132,6 +132,7 @@ interface Start {
 async function startContainer(docker: DockerApi, { name, spec, ...surroundings }: Start): Promise<void> {
   const container = await docker.containers.create(name, containerOptions(spec, surroundings));
   try {
+    await docker.containers.giveInput(container, instanceInput(spec));
     await docker.containers.start(container);
   } catch (cause) {
     await docker.containers.remove(container);

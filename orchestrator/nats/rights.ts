@@ -17,6 +17,7 @@ import {
   STORE_BUCKETS,
   storePrefix,
   storeStream,
+  storeSubjects,
   type StoreBucket,
 } from "../../runtime-image/contract/subjects.ts";
 
@@ -54,7 +55,7 @@ export const instanceRights = (instanceId: string): UserRights => ({
 const storeRights = (bucket: StoreBucket): string[] => {
   const stream = storeStream(bucket);
   return [
-    `${storePrefix(bucket)}>`,
+    ...storeSubjects(bucket),
     `$JS.API.DIRECT.GET.${stream}`,
     `$JS.API.STREAM.INFO.${stream}`,
     `$JS.API.STREAM.MSG.DELETE.${stream}`,

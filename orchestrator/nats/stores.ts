@@ -7,7 +7,7 @@ import {
   SESSION_IDLE_MS,
   STORE_VALUE_BYTES_MAX,
 } from "../../runtime-image/contract/limits.ts";
-import { STORE_BUCKETS, storePrefix, storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
+import { STORE_BUCKETS, storeStream, storeSubjects, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
 import type { BrokerConnection, Received } from "./connection.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
@@ -31,7 +31,7 @@ export async function ensureStores(connection: BrokerConnection): Promise<void> 
 export function storeConfig(bucket: StoreBucket): Readonly<Record<string, unknown>> {
   return {
     name: storeStream(bucket),
-    subjects: [`${storePrefix(bucket)}>`],
+    subjects: storeSubjects(bucket),
     storage: "file",
     retention: "limits",
     max_msgs_per_subject: -1,

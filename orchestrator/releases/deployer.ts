@@ -57,6 +57,15 @@ export interface DeployerParts {
   readonly state: ControlState;
   readonly snapshots: SnapshotStore;
   readonly report: (text: string) => void;
+  readonly announce: (news: DeployNews) => void;
+}
+
+/** What became of a deploy or a promote, for those who watch. */
+export interface DeployNews {
+  readonly kind: "deployed" | "promoted" | "deploy-failed";
+  readonly environment: Environment;
+  readonly releaseId: string;
+  readonly text: string;
 }
 
 export interface SnapshotStore {
@@ -138,7 +147,8 @@ class AppDeployer implements Deployer {
   async deploy(environment: Environment, release: Release, folder: VariableValues): Promise<DeployOutcome> {
     return this.#inTurn(async () => {
       this.#folderVariables[environment] = folder;
-      return this.#deployNow(environment, { release, variables: this.#variables(environment) });
+      const done = this.#deployNow(environment, { release, variables: this.#variables(environment) });
+      return this.#announced(done, { kind: "deployed", environment, releaseId: release.releaseId });
     });
   }
 
@@ -188,7 +198,21 @@ class AppDeployer implements Deployer {
       throw new PlatformError("NOTHING_TO_PROMOTE", {
         remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>.",
       });
-    return this.#inTurn(async () => this.#deployNow("production", { release, variables: this.#variables("production") }));
+    return this.#inTurn(async () => {
+      const done = this.#deployNow("production", { release, variables: this.#variables("production") });
+      return this.#announced(done, { kind: "promoted", environment: "production", releaseId: release.releaseId });
+    });
+  }
+
+  async #announced(work: Promise<DeployOutcome>, news: Omit<DeployNews, "text">): Promise<DeployOutcome> {
+    try {
+      const outcome = await work;
+      this.#parts.announce({ ...news, text: `${news.environment} runs release ${news.releaseId}` });
+      return outcome;
+    } catch (cause) {
+      this.#parts.announce({ ...news, kind: "deploy-failed", text: cause instanceof Error ? cause.message : String(cause) });
+      throw cause;
+    }
   }
 
   async #deployNow(environment: Environment, next: Live): Promise<DeployOutcome> {

@@ -120,11 +120,13 @@ async function createConsumer({ ask, bucket, which }: Reading, name: string): Pr
     inactive_threshold: CONSUMER_IDLE_MS * NANOSECONDS_PER_MS,
   };
   const bytes = Buffer.from(JSON.stringify({ stream_name: stream, config, action: "create" }));
-  const answer = await ask({ subject: `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`, bytes, timeoutMs: STORE_REQUEST_TIMEOUT_MS }).catch(
-    (cause: unknown) => {
-      throw unreadable(bucket, cause instanceof Error ? cause.message : String(cause));
-    },
-  );
+  const answer = await ask({
+    subject: `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`,
+    bytes,
+    timeoutMs: STORE_REQUEST_TIMEOUT_MS,
+  }).catch((cause: unknown) => {
+    throw unreadable(bucket, cause instanceof Error ? cause.message : String(cause));
+  });
   const value: unknown = JSON.parse(Buffer.from(answer.bytes).toString("utf8"));
   const { error, num_pending: count } = value as { error?: { description?: string }; num_pending?: number }; // The broker's own answer.
   if (error !== undefined || count === undefined) throw unreadable(bucket, error?.description ?? "the broker made no consumer");
@@ -145,10 +147,12 @@ async function pull(client: NatsConnection, { bucket, consumer }: { bucket: Stor
   const subscription = client.subscribe(inbox, {
     callback: (error, message) => {
       if (error !== null) return reject(error);
-      if (message.data.length === 0 && (message.headers?.code ?? 0) >= 400) {
-        if (message.headers?.code === NO_RESPONDERS) return reject(new Error("nobody answers"));
-        return resolve();
-      }
+      const code = message.headers?.code ?? 0;
+      // Nothing more now, or more than the bytes that were asked for. Anything else is no end, and a part must not pass for the whole.
+      if (message.data.length === 0 && code >= 400)
+        return code === NO_MESSAGES || messages.length > 0
+          ? resolve()
+          : reject(new Error(`the broker says: ${message.headers?.description}`));
       const [revision = 0, delivered = 0, pending = 0] = placeIn(message.reply ?? "");
       messages.push({ subject: message.subject, bytes: message.data, revision, delivered });
       pendingCount = pending;
@@ -170,7 +174,7 @@ async function pull(client: NatsConnection, { bucket, consumer }: { bucket: Stor
   return { messages, pendingCount };
 }
 
-const NO_RESPONDERS = 503;
+const NO_MESSAGES = 404;
 
 /** "$JS.ACK.<stream>.<consumer>.<tries>.<revision>.<delivered>.<time>.<pending>": what the broker says of a message it hands out. */
 function placeIn(reply: string): readonly [revision?: number, delivered?: number, pending?: number] {
@@ -179,7 +183,10 @@ function placeIn(reply: string): readonly [revision?: number, delivered?: number
 }
 
 const unreadable = (bucket: StoreBucket, reason: string): PlatformError =>
-  new PlatformError("STORE_UNAVAILABLE", { detail: `The bucket "${bucket}" could not be read to its end: ${reason}.`, remedy: "Try again." });
+  new PlatformError("STORE_UNAVAILABLE", {
+    detail: `The bucket "${bucket}" could not be read to its end: ${reason}.`,
+    remedy: "Try again.",
+  });
 
 const answerOf = (message: Msg): BusAnswer => ({
   status: message.headers?.code ?? 0,

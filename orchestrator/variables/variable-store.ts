@@ -48,7 +48,10 @@ export function createVariableStore(
   return {
     async read(target) {
       const { record, revision } = await read(target);
-      return { variables: record === null ? new Map() : opened(record, keys.variablesKey(target.appId, target.environment), target), revision };
+      return {
+        variables: record === null ? new Map() : opened(record, keys.variablesKey(target.appId, target.environment), target),
+        revision,
+      };
     },
     async write(target, variables, expectedRevision) {
       const record = sealed(variables, keys.variablesKey(target.appId, target.environment), target);
@@ -77,7 +80,9 @@ export async function readSetVariables(store: VariableStore, appId: string): Pro
 const recordKey = ({ appId, environment }: VariableTarget): string => `variables.${appId}.${environment}`;
 
 function sealed(variables: SetVariables, key: Buffer, target: VariableTarget): KeptRecord {
-  const kept = [...variables].map(([name, { value, ...rest }]) => [name, { ...sealValue(value, key, { ...target, name }), ...rest }] as const);
+  const kept = [...variables].map(
+    ([name, { value, ...rest }]) => [name, { ...sealValue(value, key, { ...target, name }), ...rest }] as const,
+  );
   return { v: 1, writeId: randomBytes(8).toString("hex"), variables: Object.fromEntries(kept) };
 }
 

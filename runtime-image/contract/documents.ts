@@ -28,4 +28,8 @@ export const decodeDocument = ({ bytes }: { readonly bytes: Uint8Array }): Docum
 
 export const isExpired = ({ ttl }: Document): boolean => typeof ttl === "number" && ttl * 1_000 <= Date.now();
 
+/** What a store is told of a document that ends. */
+export const expiryOf = ({ ttl }: Document): { readonly expiresEpochMs?: number } =>
+  typeof ttl === "number" ? { expiresEpochMs: ttl * 1_000 } : {};
+
 const parse = (json: string): Document => JSON.parse(json) as Document; // encodeAt() wrote it.

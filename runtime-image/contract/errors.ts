@@ -43,6 +43,7 @@ export const ERRORS = {
   BROKER_UNAVAILABLE: kind(503, "platform", true, "The broker between gateway and functions cannot be reached."),
   STORE_UNAVAILABLE: kind(503, "platform", true, "The store of sessions and documents does not answer."),
   STORE_FULL: kind(507, "owner", false, "The store of this app and environment is full."),
+  STORE_TOO_LARGE: kind(507, "owner", false, "The store holds more than can be listed."),
   INTERNAL: kind(500, "platform", false, "Something went wrong inside the platform."),
 
   // What an upstream that an app names with @proxy did.
@@ -57,6 +58,14 @@ export const ERRORS = {
   API_ORIGIN_REFUSED: kind(403, "caller", false, "The management API does not answer pages of other origins."),
   API_NOT_FOUND: kind(404, "caller", false, "The management API has nothing at this path."),
   API_INPUT_INVALID: kind(400, "caller", false, "The management API was sent something wrong."),
+
+  // Sessions and documents, for their owner.
+  DOCUMENT_INVALID: kind(422, "caller", false, "A document, or what names one, is not as it should be."),
+  DOCUMENT_NOT_FOUND: kind(404, "caller", false, "There is no such document."),
+  DOCUMENT_CHANGED: kind(409, "caller", true, "The document is not at the revision that was expected."),
+  BACKUP_INVALID: kind(422, "owner", false, "This is no whole backup."),
+  RESTORE_REFUSED: kind(409, "owner", false, "The environment is not empty."),
+  RESTORE_RUNNING: kind(409, "owner", true, "Another restore of this environment is on its way."),
 
   // An app that cannot be built or started.
   APP_FOLDER_INVALID: kind(422, "owner", false, "The folder holds no app."),

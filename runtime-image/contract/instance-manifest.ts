@@ -1,6 +1,14 @@
-// What an instance is told when it starts: one JSON text in one environment variable, and nothing else.
+// What an instance is told when it starts: one JSON text in one environment variable or on standard input, and nothing else.
 
 export const INSTANCE_MANIFEST_VARIABLE = "ORCHESTRATOR_INSTANCE";
+
+/** The value of that variable where an InstanceInput comes on standard input: an engine may write environments to its disk. */
+export const MANIFEST_ON_INPUT = "-";
+
+export interface InstanceInput {
+  readonly manifest: InstanceManifest;
+  readonly variables: Readonly<Record<string, string>>; // For process.env.
+}
 
 export const GENERATIONS = ["current", "legacy", "simple", "json", "html"] as const;
 export type Generation = (typeof GENERATIONS)[number];

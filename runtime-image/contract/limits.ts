@@ -146,11 +146,21 @@ export const DOCUMENT_PAGE_BYTES_MAX = 16_000_000; // A page of large documents 
 export const DOCUMENT_READS_IN_FLIGHT_MAX = 32; // Documents of one page that are fetched at the same time: 6 MB at their largest.
 export const COUNTER_TRY_COUNT_MAX = 200; // Writers that may come first on one counter before it is said to be too busy.
 
+/** Documents with a ttl leave the disk within a minute: a slot, the interval, and the time for it. */
+export const EXPIRY_SLOT_MS = 10_000; // Those that end in the same ten seconds are looked for together.
+export const EXPIRY_MARGIN_MS = 20_000; // Announcing a document and writing it may each be tried again for STORE_WAIT_TIMEOUT_MS.
+export const EXPIRY_SWEEP_INTERVAL_MS = 20_000;
+export const EXPIRY_FULL_SWEEP_INTERVAL_MS = 3_600_000; // All earlier slots are looked at too, for what a stopped instance announced late.
+export const EXPIRY_LISTED_COUNT = 1_000; // Entries of a sweep that are held in memory at once,
+export const EXPIRY_REMOVALS_IN_FLIGHT_MAX = 16; // and worked on at once: functions use the same disk.
+
 /** Stores, as their owner sees them through the management API. */
 export const STORE_PULL_COUNT_MAX = 256; // Messages of one answer while a whole bucket is read,
 export const STORE_PULL_BYTES_MAX = 4_000_000; // and their bytes: what a backup holds in memory at once.
 export const STORE_WRITES_IN_FLIGHT_MAX = 256; // Of one import or restore; measured, more gain nothing on one disk.
+export const STORE_WRITES_BYTES_IN_FLIGHT_MAX = 16_000_000; // And their bytes.
 export const STORE_TABLE_COUNT_MAX = 100_000; // Tables that one listing names; an app with more of them should use keys.
+export const IMPORT_PROBLEM_COUNT_MAX = 1_000; // Bad lines of one import that are told of; the others are counted.
 export const IMPORT_BATCH_COUNT_MAX = 1_000; // Lines that are sent at once: what has to be sent again after a break.
 export const IMPORT_BATCH_BYTES_MAX = 4_000_000;
 export const IMPORT_LINE_BYTES_MAX = 1_300_000; // A document at its limit, were each of its bytes written as an escape of six.

@@ -27,6 +27,13 @@ export const STORE_BUCKETS = ["sessions", "data"] as const;
 export type StoreBucket = (typeof STORE_BUCKETS)[number];
 export const storeStream = (bucket: StoreBucket): string => `KV_${bucket}`;
 export const storePrefix = (bucket: StoreBucket): string => `$KV.${bucket}.`;
+/** Beside the documents, in their stream: what says when which of them end. */
+export const EXPIRY_PREFIX = "$KV.expiry.";
+/** Everything that a bucket's stream holds. */
+export const storeSubjects = (bucket: StoreBucket): readonly string[] => [
+  `${storePrefix(bucket)}>`,
+  ...(bucket === "data" ? [`${EXPIRY_PREFIX}>`] : []),
+];
 /** Where an instance hears the store's answers. The last token is a secret of its connection: nobody else can send there. */
 export const storeAnswersTo = (instanceId: string, secret: string): string => `i.${instanceId}.s.${secret}.`;
 

@@ -39,6 +39,7 @@ export interface StoredValue {
 
 export interface PutOptions {
   readonly expectedRevision?: number; // 0: only where there is none.
+  readonly expiresEpochMs?: number; // Of a document: from then on the platform clears it away. Until it has done so, it is read.
 }
 
 export interface RemoveOptions {

@@ -1,7 +1,7 @@
 // Counts up and down in a property of a document, so that no count is lost however many do it at once.
 import { setTimeout as delay } from "node:timers/promises";
 import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "../contract/document-names.ts";
-import { decodeDocument, isExpired, type Document } from "../contract/documents.ts";
+import { decodeDocument, expiryOf, isExpired, type Document } from "../contract/documents.ts";
 import { COUNTER_TRY_COUNT_MAX } from "../contract/limits.ts";
 import { bridge, RevisionConflict } from "./bridge.ts";
 import { encodeDocument } from "./data-document.ts";
@@ -29,7 +29,7 @@ async function addOnce(place: DocumentPlace, change: { readonly prop: string; re
     const current = before === null || isExpired(before) ? place : before;
     const { bytes, document } = encodeDocument({ ...current, [change.prop]: numberIn(current, change.prop) + change.step });
     try {
-      await store.put("data", storeKeyOf(place), bytes, { expectedRevision: found?.revision ?? 0 });
+      await store.put("data", storeKeyOf(place), bytes, { expectedRevision: found?.revision ?? 0, ...expiryOf(document) });
       return document;
     } catch (error) {
       if (!(error instanceof RevisionConflict) || tryCount >= COUNTER_TRY_COUNT_MAX) throw error;

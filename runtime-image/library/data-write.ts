@@ -1,6 +1,6 @@
 // Writes and destroys documents, one or a batch: a batch is checked whole, then carried out document by document.
 import { checkKey, checkTable, isMissing, storeKeyOf, type DocumentPlace } from "../contract/document-names.ts";
-import type { Document, EncodedDocument } from "../contract/documents.ts";
+import { expiryOf, type Document, type EncodedDocument } from "../contract/documents.ts";
 import { DOCUMENT_BATCH_COUNT_MAX } from "../contract/limits.ts";
 import { bridge } from "./bridge.ts";
 import { encodeDocument } from "./data-document.ts";
@@ -54,7 +54,8 @@ export async function destroySome(items: readonly unknown[]): Promise<void> {
   await carryOut(places, (place) => place, remove);
 }
 
-const write = ({ place, bytes }: EncodedDocument): Promise<number> => bridge().store.put("data", storeKeyOf(place), bytes);
+const write = ({ place, bytes, document }: EncodedDocument): Promise<number> =>
+  bridge().store.put("data", storeKeyOf(place), bytes, expiryOf(document));
 const remove = (place: DocumentPlace): Promise<void> => bridge().store.remove("data", storeKeyOf(place));
 
 function checkBatchCount(items: readonly unknown[]): void {

@@ -1,20 +1,38 @@
 // What this instance is told: takes the manifest out of the environment, checks all of it, and leaves user code the variables it expects.
-import { ENVIRONMENTS, GENERATIONS, INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../contract/instance-manifest.ts";
+import { readFileSync } from "node:fs";
+import {
+  ENVIRONMENTS,
+  GENERATIONS,
+  INSTANCE_MANIFEST_VARIABLE,
+  MANIFEST_ON_INPUT,
+  type InstanceManifest,
+} from "../contract/instance-manifest.ts";
 
 type Variables = Record<string, string | undefined>;
 type Fields = Record<string, unknown>;
 
 /** Reads and removes the manifest: user code has no use for the broker's address. */
-export function takeManifest(variables: Variables = process.env): InstanceManifest {
+export function takeManifest(
+  variables: Variables = process.env,
+  readInput: () => string = () => readFileSync(0, "utf8"),
+): InstanceManifest {
   const text = variables[INSTANCE_MANIFEST_VARIABLE];
   delete variables[INSTANCE_MANIFEST_VARIABLE];
   if (text === undefined || text === "")
     throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should hold the instance's manifest, is not set`]);
-  const fields = parse(text);
+  const fields = text === MANIFEST_ON_INPUT ? takeInput(variables, readInput()) : parse(text);
   const problems = problemsOf(fields);
   if (problems.length > 0) throw new ConfigError(problems);
   // Every field that the type promises was just checked.
   return fields as unknown as InstanceManifest;
+}
+
+function takeInput(variables: Variables, text: string): Fields {
+  const input = parse(text);
+  if (!isFields(input["manifest"]) || !isFields(input["variables"]))
+    throw new ConfigError(["standard input: should hold the instance's manifest and variables"]);
+  for (const [name, value] of Object.entries(input["variables"])) if (typeof value === "string") variables[name] = value;
+  return input["manifest"];
 }
 
 /**
@@ -48,8 +66,9 @@ function parse(text: string): Fields {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (cause) {
-    throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: is not JSON (${cause instanceof Error ? cause.message : String(cause)})`]);
+  } catch {
+    // The parser's own words would repeat a piece of the text, which holds secrets.
+    throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: is not JSON`]);
   }
   if (!isFields(value)) throw new ConfigError([`${INSTANCE_MANIFEST_VARIABLE}: should be an object`]);
   return value;

@@ -2,6 +2,7 @@
 import { PlatformError } from "../contract/errors.ts";
 import { STORE_CLEARING_COUNT_MAX } from "../contract/limits.ts";
 import type { BucketName } from "../library/bridge.ts";
+import { noteIn } from "./store-expiry.ts";
 import type { StoreRequests } from "./store-requests.ts";
 
 interface Place {
@@ -10,14 +11,19 @@ interface Place {
   readonly revision: number;
 }
 
+interface Written extends Place {
+  readonly replacedRevision: number | undefined; // 0: none.
+  readonly entryRevision: number | null; // What says when it ends, where it does.
+}
+
 export interface ReplacedValues {
   /**
    * After a write: deletes what it replaced, behind the writer's back as long as few do so. An instance that ends in between leaves
    * values that nobody sees; the next write or removal of the key deletes them.
    */
-  clearAway(written: Place & { readonly replacedRevision: number | undefined }): Promise<void>;
-  /** Deletes the value of this revision, and everything older. */
-  removeUpTo(place: Place): Promise<void>;
+  clearAway(written: Written): Promise<void>;
+  /** Deletes the value of this revision, with what was noted beside it, and everything older. */
+  removeUpTo(place: Place & { readonly note: string }): Promise<void>;
 }
 
 const OLDER_COUNT_MAX = 1_000; // Values of one key that one removal deletes; more than one is rare.
@@ -25,35 +31,52 @@ const OLDER_COUNT_MAX = 1_000; // Values of one key that one removal deletes; mo
 export function createReplacedValues(requests: StoreRequests): ReplacedValues {
   let clearingCount = 0;
 
-  const clear = async ({ bucket, subject, revision, replacedRevision }: Parameters<ReplacedValues["clearAway"]>[0]): Promise<void> => {
+  const clear = async (written: Written): Promise<void> => {
+    const { bucket, replacedRevision, entryRevision } = written;
+    if (replacedRevision === 0) return;
     clearingCount += 1;
     try {
-      if (replacedRevision === undefined) await removeBelow({ bucket, subject, revision });
-      else if (replacedRevision > 0) await requests.erase(bucket, replacedRevision);
+      if (replacedRevision !== undefined && entryRevision === null) await requests.erase(bucket, replacedRevision);
+      else await eraseEntries((await removeBelow(written)).filter((entry) => entry !== entryRevision));
     } catch {
       // The write itself stands, and what it replaced is hidden. The next one clears it away.
     } finally {
       clearingCount -= 1;
     }
   };
-  const removeBelow = async ({ bucket, subject, revision }: Place): Promise<void> => {
+  /** Gives what said when they end. */
+  const removeBelow = async ({ bucket, subject, revision }: Place): Promise<number[]> => {
+    const entries: number[] = [];
     for (let count = 0; count < OLDER_COUNT_MAX; count += 1) {
       const oldest = await requests.firstOf(bucket, subject);
-      if (oldest === null || oldest.revision >= revision) return;
+      if (oldest === null || oldest.revision >= revision) return entries;
       await requests.erase(bucket, oldest.revision);
+      entries.push(...entryNotedIn(oldest.note));
     }
+    return entries;
+  };
+  const eraseEntries = async (entries: readonly number[]): Promise<void> => {
+    for (const revision of new Set(entries)) await requests.erase("data", revision);
   };
   return {
     clearAway: async (written) => {
       const clearing = clear(written);
       if (clearingCount > STORE_CLEARING_COUNT_MAX) await clearing;
     },
-    removeUpTo: async (place) => {
-      await removeBelow(place);
+    removeUpTo: async ({ note, ...place }) => {
+      const entries = [...(await removeBelow(place)), ...entryNotedIn(note)];
       const refusal = await requests.erase(place.bucket, place.revision);
-      if (refusal === null) return;
-      const isThere = (await requests.lastOf(place.bucket, place.subject))?.revision === place.revision;
-      if (isThere) throw new PlatformError("STORE_UNAVAILABLE", { detail: `The broker did not remove a value: ${refusal}.` });
+      const mustLook = refusal !== null || entries.length > 0;
+      const current = mustLook ? await requests.lastOf(place.bucket, place.subject) : null;
+      if (refusal !== null && current?.revision === place.revision)
+        throw new PlatformError("STORE_UNAVAILABLE", { detail: `The broker did not remove a value: ${refusal}.` });
+      // A counter that came in between goes on with the entry. One that stays costs a look when its time comes.
+      if (current === null) await eraseEntries(entries).catch(() => undefined);
     },
   };
+}
+
+function entryNotedIn(text: string): number[] {
+  const note = noteIn(text);
+  return note === null ? [] : [note.entryRevision];
 }

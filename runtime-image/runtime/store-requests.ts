@@ -9,7 +9,7 @@ export interface StoreRequests {
   lastOf(bucket: BucketName, subject: string): Promise<FoundValue | null>;
   /** The first one in the order of writing, of all that the filter takes. */
   firstOf(bucket: BucketName, filter: string): Promise<FoundValue | null>;
-  write(subject: string, bytes: Uint8Array, expectedRevision: number | undefined): Promise<number>;
+  write(value: NewValue): Promise<number>;
   /** Deletes what was written as this revision. Null where it is gone; else what the broker says, which it also says of some that are gone. */
   erase(bucket: BucketName, revision: number): Promise<string | null>;
   countOf(bucket: BucketName, filter: string): Promise<number>;
@@ -18,6 +18,14 @@ export interface StoreRequests {
 
 export interface FoundValue extends StoredValue {
   readonly subject: string;
+  readonly note: string; // What its writer noted beside it; "" where nothing.
+}
+
+export interface NewValue {
+  readonly subject: string;
+  readonly bytes: Uint8Array;
+  readonly expectedRevision?: number | undefined;
+  readonly note?: string | undefined;
 }
 
 export type Ask = (question: BusQuestion) => Promise<BusAnswer>;
@@ -59,15 +67,12 @@ export function createStoreRequests(ask: Ask): StoreRequests {
   return {
     lastOf: (bucket, subject) => directGet(bucket, { last_by_subj: subject }),
     firstOf: (bucket, filter) => directGet(bucket, { seq: 1, next_by_subj: filter }),
-    write: (subject, bytes, expectedRevision) =>
+    write: (value) =>
       carryOut(ask, {
         what: "writing",
-        question:
-          expectedRevision === undefined
-            ? { subject, bytes }
-            : { subject, bytes, headers: { "Nats-Expected-Last-Subject-Sequence": String(expectedRevision) } },
+        question: questionOf(value),
         // Where it was done and nobody heard so, its own revision would look like another's.
-        isSafeAgain: expectedRevision === undefined,
+        isSafeAgain: value.expectedRevision === undefined,
         read: revisionIn,
       }),
     erase: (bucket, revision) =>
@@ -88,6 +93,17 @@ export function createStoreRequests(ask: Ask): StoreRequests {
       }
     },
   };
+}
+
+const NOTE = "Orchestrator-Note";
+
+function questionOf({ subject, bytes, expectedRevision, note }: NewValue): Omit<BusQuestion, "timeoutMs"> {
+  if (expectedRevision === undefined && note === undefined) return { subject, bytes };
+  const headers = {
+    ...(expectedRevision === undefined ? {} : { "Nats-Expected-Last-Subject-Sequence": String(expectedRevision) }),
+    ...(note === undefined ? {} : { [NOTE]: note }),
+  };
+  return { subject, bytes, headers };
 }
 
 interface StreamInfo {
@@ -120,7 +136,7 @@ function foundIn(answer: BusAnswer): FoundValue | null {
   if (answer.status === NOT_FOUND) return null;
   const revision = Number(answer.header("Nats-Sequence"));
   if (answer.status !== 0 || !(revision > 0)) throw new BusFailure("unsent", `the broker answered with status ${answer.status}`);
-  return { bytes: answer.bytes, revision, subject: answer.header("Nats-Subject") };
+  return { bytes: answer.bytes, revision, subject: answer.header("Nats-Subject"), note: answer.header(NOTE) };
 }
 
 function revisionIn(answer: BusAnswer): number {

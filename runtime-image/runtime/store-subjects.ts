@@ -42,4 +42,4 @@ export const tableOf = (bucket: BucketName, prefix: string): string | null =>
 export const filterBeginning = (table: string, digits: string): string =>
   `${storePrefix("data")}${table}.${digits === "" ? "" : `${spread(digits)}.`}>`;
 
-const spread = (digits: string): string => digits.split("").join(".");
+export const spread = (digits: string): string => digits.split("").join(".");

@@ -4,6 +4,7 @@ import type { InstanceManifest } from "../contract/instance-manifest.ts";
 import { storeAnswersTo } from "../contract/subjects.ts";
 import type { KeyRange, Store } from "../library/bridge.ts";
 import type { Bus } from "./bus.ts";
+import { announce } from "./store-expiry.ts";
 import { createReplacedValues } from "./store-replaced.ts";
 import { createStoreRequests, type StoreRequests } from "./store-requests.ts";
 import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./store-subjects.ts";
@@ -20,17 +21,20 @@ export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceMani
       const found = await requests.lastOf(bucket, subjectOf(bucket, key));
       return found === null ? null : { bytes: found.bytes, revision: found.revision };
     },
-    put: async (bucket, key, bytes, { expectedRevision } = {}) => {
+    put: async (bucket, key, bytes, { expectedRevision, expiresEpochMs } = {}) => {
       const subject = subjectOf(bucket, key);
-      const revision = await requests.write(subject, bytes, expectedRevision);
-      await replaced.clearAway({ bucket, subject, revision, replacedRevision: expectedRevision });
+      const isEnding = bucket === "data" && expiresEpochMs !== undefined;
+      const expiry = isEnding ? await announce(requests, { key, expiresEpochMs, expectedRevision }) : null;
+      const writing = requests.write({ subject, bytes, expectedRevision, note: expiry?.note });
+      const revision = await (expiry === null ? writing : expiry.unlessRefused(writing));
+      await replaced.clearAway({ bucket, subject, revision, replacedRevision: expectedRevision, entryRevision: expiry?.entryRevision ?? null });
       return revision;
     },
     remove: async (bucket, key, { expectedRevision } = {}) => {
       const subject = subjectOf(bucket, key);
-      const revision = expectedRevision ?? (await requests.lastOf(bucket, subject))?.revision;
+      const found = expectedRevision === undefined ? await requests.lastOf(bucket, subject) : { revision: expectedRevision, note: "" };
       // Another write in between is one that came after: it stays.
-      if (revision !== undefined) await replaced.removeUpTo({ bucket, subject, revision });
+      if (found !== null) await replaced.removeUpTo({ bucket, subject, revision: found.revision, note: found.note });
     },
     list: async (bucket, range) => {
       const table = tableOf(bucket, range.prefix);

@@ -56,7 +56,9 @@ describe("set variables in the control state", () => {
   it("are not written over what somebody else wrote in between", async () => {
     await written(STAGING, { SECRET });
     const { revision } = await store.read(STAGING);
-    const outcomes = await Promise.all(["1", "2", "3"].map(async (value) => store.write(STAGING, variables({ SECRET, N: value }), revision)));
+    const outcomes = await Promise.all(
+      ["1", "2", "3"].map(async (value) => store.write(STAGING, variables({ SECRET, N: value }), revision)),
+    );
     expect(outcomes.filter(Boolean)).toEqual([true]);
     expect((await store.read(STAGING)).variables.get("N")?.value).toBe(String(outcomes.indexOf(true) + 1));
   });
@@ -82,10 +84,7 @@ describe("set variables in the control state", () => {
     await expect(stranger.read(STAGING)).rejects.toMatchObject({
       code: "HOME_UNUSABLE",
       detail: {
-        problems: [
-          "staging: SECRET was encrypted with other keys, or altered",
-          "staging: OTHER was encrypted with other keys, or altered",
-        ],
+        problems: ["staging: SECRET was encrypted with other keys, or altered", "staging: OTHER was encrypted with other keys, or altered"],
       },
     });
   });

@@ -1,6 +1,6 @@
 // A Docker engine of a test's own: a platform id nobody else has, and a runtime that only loads the function's file.
 import { execFile } from "node:child_process";
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { parseDockerAddress } from "../../orchestrator/docker/address.ts";
 import { createDockerEngine, type DockerEngineOptions } from "../../orchestrator/engines/docker-engine.ts";
@@ -23,10 +23,16 @@ export const listOwn = async (kind: "container" | "network" | "image", platformI
 export const newPlatformId = (): string => `test-${randomBytes(4).toString("hex")}`;
 export const newBuildId = (): string => randomBytes(32).toString("hex");
 
-export const bareRuntime = async (hash = "bare-runtime-1"): Promise<RuntimeBundle> => ({
-  hash,
+const BARE_MAIN = `if (!process.argv.includes("--warm")) {
+  Object.assign(process.env, JSON.parse(require("node:fs").readFileSync(0, "utf8")).variables);
+  require("/app/src/http/get-index/index.js");
+}
+`;
+
+export const bareRuntime = async (name = "bare-runtime-1"): Promise<RuntimeBundle> => ({
+  hash: createHash("sha256").update(`${name}\n${BARE_MAIN}`).digest("hex"), // An image of another main.js may still be there.
   files: [
-    { path: "main.js", bytes: Buffer.from('if (!process.argv.includes("--warm")) require("/app/src/http/get-index/index.js");\n') },
+    { path: "main.js", bytes: Buffer.from(BARE_MAIN) },
     { path: "watchdog.js", bytes: Buffer.from("\n") },
   ],
 });

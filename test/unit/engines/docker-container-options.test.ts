@@ -1,8 +1,8 @@
 // What a function's container may do and have.
 import { describe, expect, it } from "vitest";
-import { containerOptions } from "../../../orchestrator/engines/docker-container-options.ts";
+import { containerOptions, instanceInput } from "../../../orchestrator/engines/docker-container-options.ts";
 import type { InstanceSpec } from "../../../orchestrator/engines/engine.ts";
-import { INSTANCE_MANIFEST_VARIABLE } from "../../../runtime-image/contract/instance-manifest.ts";
+import { INSTANCE_MANIFEST_VARIABLE, MANIFEST_ON_INPUT } from "../../../runtime-image/contract/instance-manifest.ts";
 
 const spec: InstanceSpec = {
   instanceId: "i1",
@@ -37,9 +37,6 @@ const surroundings = {
   hasIpv6: true,
 };
 const options = containerOptions(spec, surroundings);
-
-const variablesOf = (env: readonly string[]) =>
-  new Map(env.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 
 describe("the options of a function's container", () => {
   it("gives no capability, no way to gain rights and no writable root", () => {
@@ -80,11 +77,18 @@ describe("the options of a function's container", () => {
     });
   });
 
-  it("hands over the variables and the manifest, which no variable can replace", () => {
-    const variables = variablesOf(options.Env ?? []);
-    expect(variables.get("GREETING")).toBe("hello = there");
-    const manifest: unknown = JSON.parse(variables.get(INSTANCE_MANIFEST_VARIABLE) ?? "");
-    expect(manifest).toEqual({ ...spec.manifest, folder: "/app/src/http/get-index", watchMemory: false });
+  it("holds no secret, because Docker writes them to its disk", () => {
+    expect(options.Env).toEqual([`${INSTANCE_MANIFEST_VARIABLE}=${MANIFEST_ON_INPUT}`]);
+    expect(options).toMatchObject({ OpenStdin: true, StdinOnce: true });
+    const all = JSON.stringify(options);
+    for (const secret of ["hello = there", spec.manifest.sessionSecret, '"j"', '"s"']) expect(all).not.toContain(secret);
+  });
+
+  it("is followed by an input with the variables and the manifest", () => {
+    expect(JSON.parse(Buffer.from(instanceInput(spec)).toString("utf8"))).toEqual({
+      manifest: { ...spec.manifest, folder: "/app/src/http/get-index", watchMemory: false },
+      variables: spec.variables,
+    });
   });
 
   it("tells nothing by its host name and is never restarted by Docker", () => {

@@ -1,6 +1,6 @@
 // What an instance is told, checked at the door.
 import { describe, expect, it } from "vitest";
-import { INSTANCE_MANIFEST_VARIABLE, type InstanceManifest } from "../../../runtime-image/contract/instance-manifest.ts";
+import { INSTANCE_MANIFEST_VARIABLE, MANIFEST_ON_INPUT, type InstanceManifest } from "../../../runtime-image/contract/instance-manifest.ts";
 import { ConfigError, setFunctionVariables, takeManifest } from "../../../runtime-image/runtime/config.ts";
 
 const MANIFEST: InstanceManifest = {
@@ -40,6 +40,19 @@ describe("takeManifest", () => {
     const variables: Record<string, string | undefined> = { [INSTANCE_MANIFEST_VARIABLE]: JSON.stringify(MANIFEST), OTHER: "stays" };
     expect(takeManifest(variables)).toEqual(MANIFEST);
     expect(variables).toEqual({ OTHER: "stays" });
+  });
+
+  it("reads it from standard input where it is told to, and the variables with it", () => {
+    const variables: Record<string, string | undefined> = { [INSTANCE_MANIFEST_VARIABLE]: MANIFEST_ON_INPUT, OTHER: "stays" };
+    const input = JSON.stringify({ manifest: MANIFEST, variables: { GREETING: "hello = there\n", EMPTY: "" } });
+    expect(takeManifest(variables, () => input)).toEqual(MANIFEST);
+    expect(variables).toEqual({ OTHER: "stays", GREETING: "hello = there\n", EMPTY: "" });
+  });
+
+  it.each(["", "{", "{}", '{"manifest":{}}', '{"secret-jwt'])("refuses the input %j, and repeats nothing of it", (input) => {
+    const read = (): InstanceManifest => takeManifest({ [INSTANCE_MANIFEST_VARIABLE]: MANIFEST_ON_INPUT }, () => input);
+    expect(read).toThrow(ConfigError);
+    expect(read).not.toThrow("secret");
   });
 
   it("reports every problem at once, and no secret", () => {

@@ -13,7 +13,8 @@ import {
 
 const OLD = { changedEpochMs: 1, changedBy: "old" };
 const NEW = { changedEpochMs: 2, changedBy: "new" };
-const setOf = (values: Record<string, string>): SetVariables => new Map(Object.entries(values).map(([name, value]) => [name, { value, ...OLD }]));
+const setOf = (values: Record<string, string>): SetVariables =>
+  new Map(Object.entries(values).map(([name, value]) => [name, { value, ...OLD }]));
 const stagingWith = (values: Record<string, string>, folder: Record<string, string> = {}): VariablesNow => ({
   environment: "staging",
   folder,
@@ -95,7 +96,9 @@ describe("what is wrong with a change", () => {
   });
 
   it("is that it changes nothing", () => {
-    expect(changeProblems({ set: {}, remove: [] }, [stagingWith({})])).toEqual(["there should be at least one variable to set or to remove"]);
+    expect(changeProblems({ set: {}, remove: [] }, [stagingWith({})])).toEqual([
+      "there should be at least one variable to set or to remove",
+    ]);
   });
 
   it("is nothing where a removed name is set in one environment of two", () => {

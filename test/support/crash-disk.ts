@@ -1,0 +1,47 @@
+// A small filesystem of its own below a folder, which can be filled to the last byte and emptied again. Needs root, on Linux.
+import { execFile } from "node:child_process";
+import { mkdir, open, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+export interface SmallDisk {
+  /** Takes all the room that is left. */
+  fill(): Promise<void>;
+  makeRoom(): Promise<void>;
+  unmount(): Promise<void>;
+}
+
+const BLOCK_BYTES = 4_096;
+
+/** The image lies beside the folder. Fails with the system's own words where mounting is not possible. */
+export async function mountSmallDisk(folder: string, bytes: number): Promise<SmallDisk> {
+  const image = `${folder}.ext4`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(image, "");
+  await truncate(image, bytes);
+  await run("mkfs.ext4", ["-q", "-m", "0", image]); // No blocks are kept for root: full means full for everyone.
+  await run("mount", ["-o", "loop", image, folder]);
+  const ballast = join(folder, "ballast");
+  return {
+    fill: () => writeUntilFull(ballast),
+    makeRoom: () => rm(ballast, { force: true }),
+    unmount: async () => {
+      await run("umount", [folder]);
+      await rm(image, { force: true });
+    },
+  };
+}
+
+async function writeUntilFull(path: string): Promise<void> {
+  const file = await open(path, "a");
+  try {
+    for (;;) await file.write(Buffer.alloc(BLOCK_BYTES, 1));
+  } catch (error) {
+    const isFull = error instanceof Error && "code" in error && error.code === "ENOSPC";
+    if (!isFull) throw error;
+  } finally {
+    await file.close();
+  }
+}

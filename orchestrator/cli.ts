@@ -2,6 +2,8 @@
 import { Command, CommanderError } from "commander";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
 import { addAudit } from "./commands/audit-command.ts";
+import { addBackup } from "./commands/backup-command.ts";
+import { addData } from "./commands/data-command.ts";
 import { addDoctor } from "./commands/doctor-command.ts";
 import { addEnv } from "./commands/env-command.ts";
 import { addImage } from "./commands/image-command.ts";
@@ -9,6 +11,7 @@ import { addInit } from "./commands/init-command.ts";
 import { addLogs } from "./commands/logs-command.ts";
 import { addNats } from "./commands/nats-command.ts";
 import { addPromote } from "./commands/promote-command.ts";
+import { addRestore } from "./commands/restore-command.ts";
 import { addToken } from "./commands/token-command.ts";
 import { addTypes } from "./commands/types-command.ts";
 import { addUp } from "./commands/up-command.ts";
@@ -29,7 +32,9 @@ export async function runCli(argv: readonly string[]): Promise<number> {
   const settle = (exitCode: number): void => {
     outcome.exitCode = exitCode;
   };
-  for (const add of [addUp, addInit, addLogs, addPromote, addEnv, addToken, addAudit, addImage, addNats, addTypes]) add(program);
+  for (const add of [addUp, addInit, addLogs, addPromote, addEnv, addToken, addAudit, addBackup, addRestore, addImage, addNats, addTypes])
+    add(program);
+  addData(program, settle);
   addDoctor(program, settle);
   for (const command of program.commands) command.exitOverride();
   try {

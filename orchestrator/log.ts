@@ -1,4 +1,5 @@
 // What the orchestrator prints: text for people, or one JSON object per line; the only file here that writes to the console.
+import { once } from "node:events";
 import { ERRORS, PlatformError } from "../runtime-image/contract/errors.ts";
 import type { LogEntry } from "./logs/log-store.ts";
 
@@ -80,4 +81,24 @@ export function printLine(text: string): void {
 /** Asks a person for something, beside what the command's result is. */
 export function printPrompt(text: string): void {
   process.stderr.write(text);
+}
+
+/** Says something beside the result of a command, which may go into a file. */
+export function printNotice(text: string): void {
+  showProgress(null);
+  process.stderr.write(`${text}\n`);
+}
+
+/** Resolves when more may be written: a long result is made no faster than it is taken. */
+export async function writeOut(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, "drain");
+}
+
+let isProgressShown = false;
+
+/** One line that changes, where a person looks on; null takes it away. */
+export function showProgress(text: string | null): void {
+  if (!process.stderr.isTTY || (text === null && !isProgressShown)) return;
+  process.stderr.write(`\r${text === null ? "" : text.slice(0, Math.max(0, process.stderr.columns - 1))}\u001b[K`);
+  isProgressShown = text !== null;
 }

@@ -24,13 +24,16 @@ import type { Output } from "./log.ts";
 import { createLogStore } from "./logs/log-store.ts";
 import { type BrokerSigner, createBrokerSigner } from "./nats/accounts.ts";
 import { findNatsServer } from "./nats/binary.ts";
+import { brokerHome } from "./nats/broker-home.ts";
 import { type ControlBus, createControlBus } from "./nats/control-bus.ts";
+import { guardDisk } from "./nats/disk-guard.ts";
 import { connectExternal } from "./nats/external.ts";
 import { loadBrokerKeys } from "./nats/keys.ts";
 import { type Broker, type BrokerEvent, startBroker } from "./nats/server.ts";
 import { type FleetBroker, createFleet } from "./pools/fleet.ts";
 import { type Deployer, type DeployOutcome, type SnapshotStore, createDeployer } from "./releases/deployer.ts";
 import { type Publication, publishFolder } from "./releases/publish-folder.ts";
+import { createExpiryKeeper, type ExpiryKeeper } from "./stores/expiry-keeper.ts";
 import { createRestorer } from "./stores/restorer.ts";
 import { type Stores, createStores } from "./stores/stores.ts";
 import { createAppVariables } from "./variables/variables.ts";
@@ -80,6 +83,7 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   parts.defer(async () => bus.close());
   const appId = await appIdOf(bus);
   for (const environment of ENVIRONMENTS) await bus.ensureAppAccount(appId, environment);
+  if (broker.kind === "managed") watchDisk({ home, bus, output, parts });
 
   const logs = createLogStore(join(home.path, "logs"));
   parts.defer(() => logs.flush());
@@ -114,6 +118,13 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
   parts.defer(async () => deployer.close());
   const stores = createStores({ url: broker.url, signer });
   parts.defer(async () => stores.close());
+  const expiry = createExpiryKeeper({
+    places: () => ENVIRONMENTS.map((environment) => ({ appId, environment })),
+    stores: async (place) => stores.of(place.appId, place.environment),
+    clock: systemClock,
+    report: (text) => output.warn(text),
+  });
+  parts.defer(async () => expiry.close());
   const restored = fleet.adopt().then(async () => deployer.restore());
   await Promise.all([restored, startGateways(settings, home, { bus, signer, broker, output, parts })]);
   const management = await startManagement({
@@ -132,7 +143,7 @@ async function assemble(settings: UpSettings, app: AppSource, output: Output, pa
     onTrouble: (error) => output.error(error),
   });
   parts.defer(async () => management.close());
-  return runningPlatform({ home, appId, engine, deployer, management, output, parts });
+  return runningPlatform({ home, appId, engine, deployer, management, expiry, output, parts });
 }
 
 function runningPlatform(running: {
@@ -141,10 +152,11 @@ function runningPlatform(running: {
   engine: Engine;
   deployer: Deployer;
   management: Management;
+  expiry: ExpiryKeeper;
   output: Output;
   parts: AsyncDisposableStack;
 }): Platform {
-  const { home, appId, engine, deployer, management, output, parts } = running;
+  const { home, appId, engine, deployer, management, expiry, output, parts } = running;
   const { searchPath, extraCaCerts } = environmentSettings();
   const tools = createBuildTools({
     home: home.path,
@@ -168,7 +180,10 @@ function runningPlatform(running: {
     },
     promote: async () => deployer.promote(),
     isPromoted: () => deployer.live("production") !== null,
-    settle: async () => management.warm(),
+    async settle() {
+      expiry.start();
+      await management.warm();
+    },
     stop: async () => parts.disposeAsync(),
   };
 }
@@ -255,6 +270,23 @@ async function managedBroker(home: Home, engine: Engine, signer: BrokerSigner, o
   const binary = await findNatsServer({ explicitPath: environmentSettings().natsServer, searchPath: environmentSettings().searchPath });
   const onEvent = (event: BrokerEvent): void => output.warn(brokerText(event));
   return startBroker({ home: home.path, host: engine.brokerHost(), port: null, binary, signer, clock: systemClock, onEvent });
+}
+
+/** Of a broker that its owner runs, the disk is the owner's. */
+function watchDisk({ home, bus, output, parts }: { home: Home; bus: ControlBus; output: Output; parts: AsyncDisposableStack }): void {
+  const { folder, reserveFile } = brokerHome(home.path);
+  const guard = guardDisk({
+    reserveFile,
+    hold: async (isHeld) => bus.holdStores(isHeld),
+    onChange: (isHeld) =>
+      output.warn(
+        isHeld
+          ? `the disk of ${folder} is nearly full: functions can read and destroy, and save nothing until there is room again`
+          : `the disk of ${folder} has room again: functions can save`,
+      ),
+    onError: (error) => output.warn(`the disk of ${folder} could not be looked after: ${String(error)}`),
+  });
+  parts.defer(async () => guard.close());
 }
 
 async function externalBroker(url: string, engine: Engine, signer: BrokerSigner): Promise<Broker> {

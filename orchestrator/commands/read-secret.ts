@@ -12,7 +12,7 @@ async function sentSecret(name: string, bytesMax: number): Promise<string> {
   const parts: Buffer[] = [];
   let byteCount = 0;
   for await (const part of process.stdin) {
-    const bytes: Buffer = Buffer.from(part);
+    const bytes = Buffer.from(part as Uint8Array); // No encoding was asked for.
     byteCount += bytes.length;
     // What is sent too much may never end.
     if (byteCount > bytesMax) throw refused(`the value of ${name} from standard input is too long; ${bytesMax - 2} bytes are allowed`);

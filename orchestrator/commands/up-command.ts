@@ -107,7 +107,12 @@ async function deploy(settings: UpSettings, { app, planned, platform, output }: 
 /** Once, where a platform is new. */
 function showToken({ home }: UpSettings, token: string, output: Output): void {
   const file = tokenFile(home);
-  const lines = ["  The token of this platform's management API, shown this once:", `  ${token}`, `  Commands on this machine find it in ${file}.`, ""];
+  const lines = [
+    "  The token of this platform's management API, shown this once:",
+    `  ${token}`,
+    `  Commands on this machine find it in ${file}.`,
+    "",
+  ];
   output.facts("token", lines, { token, file });
 }
 

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import { answerSubject, EVERY_EVENT, pingSubject, senderOf } from "../../runtime-image/contract/subjects.ts";
 import type { BrokerConnection, Received } from "./connection.ts";
-import { ensureStores } from "./stores.ts";
+import { ensureStores, type StoreState } from "./stores.ts";
 
 export interface AppLine {
   /** Makes the buckets of sessions and documents, or brings old ones up to date. */
-  ensureStores(): Promise<void>;
+  ensureStores(state: StoreState): Promise<void>;
   onInstanceEvent(onEvent: (event: InstanceEvent) => void): Promise<() => void>;
   ping(instanceId: string, options: { readonly timeoutMs: number }): Promise<Pong | null>;
   close(): Promise<void>;
@@ -17,7 +17,7 @@ export function createAppLine(connection: BrokerConnection): AppLine {
   const receiverId = `control${randomBytes(6).toString("hex")}`;
   let pingCount = 0;
   return {
-    ensureStores: () => ensureStores(connection),
+    ensureStores: (state) => ensureStores(connection, state),
     onInstanceEvent: (onEvent) =>
       connection.subscribe(EVERY_EVENT, (message) => {
         const event = instanceEventIn(message);

@@ -13,6 +13,7 @@ export interface BrokerHome {
   readonly startLogFile: string; // What it prints before it opens the other.
   readonly accountsFolder: string;
   readonly storeFolder: string;
+  readonly reserveFile: string; // Room on the same disk, given up when it is full.
 }
 
 export function brokerHome(home: string): BrokerHome {
@@ -27,6 +28,7 @@ export function brokerHome(home: string): BrokerHome {
     startLogFile: inside("start.log"),
     accountsFolder: inside("accounts"),
     storeFolder: inside("store"),
+    reserveFile: inside("reserve"),
   };
 }
 

@@ -9,6 +9,7 @@ import type { BrokerSigner, Credentials } from "./accounts.ts";
 import { createAppLine, type AppLine } from "./app-line.ts";
 import { openConnection, type BrokerConnection, type Received } from "./connection.ts";
 import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from "./snapshots.ts";
+import type { StoreState } from "./stores.ts";
 
 /**
  * While the broker is away each call waits for it, no longer than its own timeout, and fails with BROKER_UNAVAILABLE after that.
@@ -17,6 +18,8 @@ import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from ".
 export interface ControlBus {
   /** Makes the account of an app in an environment known to the broker, and its buckets. Before it, none of its credentials are any good. */
   ensureAppAccount(appId: string, environment: Environment): Promise<void>;
+  /** From now on no store of any app takes anything new, or they all do again. Reading and destroying go on. */
+  holdStores(isHeld: boolean): Promise<void>;
   /** Tells of instances until the returned function is called. What happens while the broker is away is not told later. */
   onInstanceEvent(appId: string, environment: Environment, onEvent: (event: InstanceEvent) => void): Promise<() => void>;
   /** Null at once where no such instance is connected, and after the timeout where it is silent. */
@@ -78,6 +81,7 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
         await ensureAccount(system, await signer.appAccount(appId, environment));
         await lines.ensureStores(appId, environment);
       },
+      holdStores: (isHeld) => lines.holdStores(isHeld),
       ...lines.calls,
 
       publishSnapshot: (environment, content) => gateways[environment].snapshots.publish(content),
@@ -133,12 +137,14 @@ type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "leaveApp"
 interface AppLines {
   readonly calls: AppCalls;
   ensureStores(appId: string, environment: Environment): Promise<void>;
+  holdStores(isHeld: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
 /** One connection per app and environment, opened when it is first needed. */
 function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
   const lines = new Map<string, Promise<AppLine>>();
+  let stores: StoreState = { isHeld: false };
   const keyOf = (appId: string, environment: Environment): string => `${environment} ${appId}`;
   const lineTo = (appId: string, environment: Environment): Promise<AppLine> => {
     const key = keyOf(appId, environment);
@@ -169,7 +175,11 @@ function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
         await closeLine(line);
       },
     },
-    ensureStores: async (appId, environment) => (await lineTo(appId, environment)).ensureStores(),
+    ensureStores: async (appId, environment) => (await lineTo(appId, environment)).ensureStores(stores),
+    holdStores: async (isHeld) => {
+      stores = { isHeld };
+      for (const line of lines.values()) await (await line).ensureStores(stores);
+    },
     close: async () => {
       await Promise.all([...lines.values()].map(closeLine));
       lines.clear();

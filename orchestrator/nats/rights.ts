@@ -54,12 +54,7 @@ export const instanceRights = (instanceId: string): UserRights => ({
 /** Read a key, write it, list and count, delete the one message that holds a key. No consumers, nothing that changes a stream. */
 const storeRights = (bucket: StoreBucket): string[] => {
   const stream = storeStream(bucket);
-  return [
-    ...storeSubjects(bucket),
-    `$JS.API.DIRECT.GET.${stream}`,
-    `$JS.API.STREAM.INFO.${stream}`,
-    `$JS.API.STREAM.MSG.DELETE.${stream}`,
-  ];
+  return [...storeSubjects(bucket), `$JS.API.DIRECT.GET.${stream}`, `$JS.API.STREAM.INFO.${stream}`, `$JS.API.STREAM.MSG.DELETE.${stream}`];
 };
 
 /** A gateway in an app's account: speaks to every instance, hears every one. */

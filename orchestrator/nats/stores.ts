@@ -18,8 +18,12 @@ const ACCOUNT_NOT_READY = new Set([
   10_008, // JetStream is temporarily unavailable.
 ]);
 
-export async function ensureStores(connection: BrokerConnection): Promise<void> {
-  for (const bucket of STORE_BUCKETS) await ensureStream(connection, bucket);
+export interface StoreState {
+  readonly isHeld: boolean; // Whether it takes nothing new, because the disk is nearly full. Reading and destroying go on.
+}
+
+export async function ensureStores(connection: BrokerConnection, state: StoreState): Promise<void> {
+  for (const bucket of STORE_BUCKETS) await ensureStream(connection, storeConfig(bucket, state));
 }
 
 /**
@@ -28,13 +32,14 @@ export async function ensureStores(connection: BrokerConnection): Promise<void> 
  * SIGKILL an old value of a destroyed key was back (measured with 2.10.27: a third of the keys). Writers delete what they replace,
  * and that is written down. Rollups and purges, which leave the same gap, are off.
  */
-export function storeConfig(bucket: StoreBucket): Readonly<Record<string, unknown>> {
+export function storeConfig(bucket: StoreBucket, { isHeld }: StoreState = { isHeld: false }): StoreConfig {
   return {
     name: storeStream(bucket),
     subjects: storeSubjects(bucket),
     storage: "file",
     retention: "limits",
     max_msgs_per_subject: -1,
+    max_msgs: isHeld ? 1 : -1, // More than there may be only means that no others are taken.
     // A session that nobody visits any more leaves by itself; each write or renewal starts its time anew, and what an old one says of its end counts.
     ...(bucket === "sessions" ? { max_age: SESSION_IDLE_MS * NANOSECONDS_PER_MS } : {}),
     discard: "new", // Full means that new values are refused, never that old ones go.
@@ -48,16 +53,18 @@ export function storeConfig(bucket: StoreBucket): Readonly<Record<string, unknow
   };
 }
 
-async function ensureStream(connection: BrokerConnection, bucket: StoreBucket): Promise<void> {
+type StoreConfig = Readonly<Record<string, unknown>> & { readonly name: string };
+
+async function ensureStream(connection: BrokerConnection, config: StoreConfig): Promise<void> {
   const deadlineMs = performance.now() + BROKER_STORE_ENSURE_TIMEOUT_MS;
   for (;;) {
-    const refusal = await askForStream(connection, "CREATE", bucket);
+    const refusal = await askForStream(connection, "CREATE", config);
     if (refusal === null) return;
     const isOutdated = refusal.code === NAME_IN_USE;
-    const last = isOutdated ? await askForStream(connection, "UPDATE", bucket) : refusal;
+    const last = isOutdated ? await askForStream(connection, "UPDATE", config) : refusal;
     if (last === null) return;
     if (!ACCOUNT_NOT_READY.has(last.code) || performance.now() > deadlineMs)
-      throw new PlatformError("NATS_FAILED", { detail: `JetStream refused to make the bucket "${bucket}": ${last.text}.` });
+      throw new PlatformError("NATS_FAILED", { detail: `JetStream refused to make the stream "${config.name}": ${last.text}.` });
     await delay(RETRY_DELAY_MS);
   }
 }
@@ -67,10 +74,10 @@ interface Refusal {
   readonly text: string;
 }
 
-async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE", bucket: StoreBucket): Promise<Refusal | null> {
+async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE", config: StoreConfig): Promise<Refusal | null> {
   const answer = await connection.ask({
-    subject: `$JS.API.STREAM.${action}.${storeStream(bucket)}`,
-    bytes: Buffer.from(JSON.stringify(storeConfig(bucket))),
+    subject: `$JS.API.STREAM.${action}.${config.name}`,
+    bytes: Buffer.from(JSON.stringify(config)),
     timeoutMs: BROKER_REQUEST_TIMEOUT_MS,
     read: outcomeIn,
   });

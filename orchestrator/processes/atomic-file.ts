@@ -26,7 +26,8 @@ async function writeAndSync(path: string, bytes: string | Uint8Array, mode: numb
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes the names in a folder last. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();

@@ -1,7 +1,7 @@
 // Reads and writes single documents and pages of them, for their owner, by the rules that functions are held to.
 import { checkKey, checkTable, storeKeyOf, tablePrefix, nameOf, type DocumentPlace } from "../../runtime-image/contract/document-names.ts";
 import { cursorAfter, limitOf, rangeOfPage } from "../../runtime-image/contract/document-pages.ts";
-import { encodeAt, isExpired, type Document, type EncodedDocument } from "../../runtime-image/contract/documents.ts";
+import { encodeAt, expiryOf, isExpired, type Document, type EncodedDocument } from "../../runtime-image/contract/documents.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { DOCUMENT_PAGE_BYTES_MAX, DOCUMENT_READS_IN_FLIGHT_MAX } from "../../runtime-image/contract/limits.ts";
 import { RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
@@ -39,9 +39,10 @@ export async function readDocument(store: Store, place: DocumentPlace): Promise<
 }
 
 /** The new revision. `expectedRevision` 0: only where there is none. */
-export async function writeDocument(store: Store, { place, bytes }: EncodedDocument, expectedRevision?: number): Promise<number> {
+export async function writeDocument(store: Store, { place, bytes, document }: EncodedDocument, expectedRevision?: number): Promise<number> {
+  const expected = expectedRevision === undefined ? {} : { expectedRevision };
   try {
-    return await store.put("data", storeKeyOf(place), bytes, expectedRevision === undefined ? {} : { expectedRevision });
+    return await store.put("data", storeKeyOf(place), bytes, { ...expected, ...expiryOf(document) });
   } catch (cause) {
     if (!(cause instanceof RevisionConflict)) throw cause;
     throw new PlatformError("DOCUMENT_CHANGED", { detail: `It is not at revision ${expectedRevision} (0: not there).` }, { cause });

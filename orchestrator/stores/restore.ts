@@ -1,10 +1,13 @@
 // Puts a backup back into the stores of an environment: checked as a whole before anything is written, and begun anew where it broke off.
+import { placeIn } from "../../runtime-image/contract/document-names.ts";
+import { expiryOf } from "../../runtime-image/contract/documents.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { STORE_WRITES_BYTES_IN_FLIGHT_MAX, STORE_WRITES_IN_FLIGHT_MAX } from "../../runtime-image/contract/limits.ts";
 import { STORE_BUCKETS } from "../../runtime-image/contract/subjects.ts";
 import { RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
 import type { BackupCounts, BackupEntry, BackupFacts } from "./backup-file.ts";
 import { backupEntries, checkBackup } from "./backup-reader.ts";
+import { documentIn } from "./documents.ts";
 import { carryOutInTurn } from "./in-turn.ts";
 import type { AppStores } from "./stores.ts";
 
@@ -110,12 +113,14 @@ async function writeAll(path: string, { stores: { store }, signal, progress }: R
 
 /** Where nothing is there yet, nothing has to be cleared away, which is half of the work. */
 async function writeEntry(store: Store, { bucket, key, bytes }: BackupEntry): Promise<void> {
+  const document = bucket === "data" ? documentIn(placeIn(key), bytes) : null;
+  const expiry = document === null ? {} : expiryOf(document);
   try {
-    await store.put(bucket, key, bytes, { expectedRevision: 0 });
+    await store.put(bucket, key, bytes, { expectedRevision: 0, ...expiry });
   } catch (cause) {
     // There is one already; or the connection was lost and nobody knows: then it is written whatever is there.
     const isOpen = cause instanceof PlatformError && cause.code === "STORE_UNAVAILABLE";
     if (!(cause instanceof RevisionConflict) && !isOpen) throw cause;
-    await store.put(bucket, key, bytes);
+    await store.put(bucket, key, bytes, expiry);
   }
 }

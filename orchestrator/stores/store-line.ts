@@ -2,12 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, createInbox, headers, jwtAuthenticator, type Msg, type NatsConnection } from "nats";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
-import {
-  BROKER_CONNECT_TIMEOUT_MS,
-  STORE_PULL_BYTES_MAX,
-  STORE_PULL_COUNT_MAX,
-  STORE_REQUEST_TIMEOUT_MS,
-} from "../../runtime-image/contract/limits.ts";
+import { BROKER_CONNECT_TIMEOUT_MS, STORE_PULL_COUNT_MAX, STORE_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { storePrefix, storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
 import { BusFailure, createQuestions, type BusAnswer, type Questions } from "../../runtime-image/runtime/bus-questions.ts";
@@ -38,7 +33,8 @@ const NANOSECONDS_PER_MS = 1_000_000;
 export async function openStoreLine(access: BrokerAccess, name: string): Promise<StoreLine> {
   const client = await open(access, name);
   const questions = createQuestions();
-  void followLosses(client, questions); // The client's iterator ends with the connection and does not throw.
+  const state = { isUp: true };
+  void follow(client, questions, state); // The client's iterator ends with the connection and does not throw.
   const answersTo = `${createInbox(STORE_KEEPER_INBOX_PREFIX)}.`;
   client.subscribe(`${answersTo}*`, {
     callback: (error, message) => {
@@ -46,7 +42,7 @@ export async function openStoreLine(access: BrokerAccess, name: string): Promise
     },
   });
   const ask: Ask = async ({ subject, bytes, timeoutMs, headers: named }) => {
-    if (client.isClosed()) throw new BusFailure("unsent", "the connection is closed");
+    if (!state.isUp) throw new BusFailure("unsent", "the broker is away"); // The client would send it later, when nobody waits any more.
     const { sequence, answer } = questions.open(timeoutMs);
     const reply = `${answersTo}${sequence}`;
     client.publish(subject, bytes, named === undefined ? { reply } : { reply, headers: headersOf(named) });
@@ -74,8 +70,15 @@ async function open(access: BrokerAccess, name: string): Promise<NatsConnection>
   }
 }
 
-async function followLosses(client: NatsConnection, questions: Questions): Promise<void> {
-  for await (const { type } of client.status()) if (type === "disconnect") questions.loseAll();
+async function follow(client: NatsConnection, questions: Questions, state: { isUp: boolean }): Promise<void> {
+  for await (const { type } of client.status()) {
+    if (type === "disconnect") {
+      state.isUp = false;
+      questions.loseAll();
+    }
+    if (type === "reconnect") state.isUp = true;
+  }
+  state.isUp = false;
   questions.loseAll();
 }
 
@@ -148,7 +151,7 @@ async function pull(client: NatsConnection, { bucket, consumer }: { bucket: Stor
     callback: (error, message) => {
       if (error !== null) return reject(error);
       const code = message.headers?.code ?? 0;
-      // Nothing more now, or more than the bytes that were asked for. Anything else is no end, and a part must not pass for the whole.
+      // Nothing more now. Anything else is no end, and a part must not pass for the whole.
       if (message.data.length === 0 && code >= 400)
         return code === NO_MESSAGES || messages.length > 0
           ? resolve()
@@ -160,7 +163,8 @@ async function pull(client: NatsConnection, { bucket, consumer }: { bucket: Stor
     },
   });
   const timer = setTimeout(() => reject(new Error(`no answer within ${STORE_REQUEST_TIMEOUT_MS} ms`)), STORE_REQUEST_TIMEOUT_MS);
-  const question = { batch: STORE_PULL_COUNT_MAX, max_bytes: STORE_PULL_BYTES_MAX, no_wait: true };
+  // Not a bound on bytes: the broker drops the message that goes beyond it where nothing is acknowledged (2.10.27).
+  const question = { batch: STORE_PULL_COUNT_MAX, no_wait: true };
   try {
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${storeStream(bucket)}.${consumer}`;
     client.publish(subject, Buffer.from(JSON.stringify(question)), { reply: inbox });

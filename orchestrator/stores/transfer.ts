@@ -1,6 +1,6 @@
 // Documents out of an environment and into it, as lines: in order, as fast as they are read or written, a bounded part in memory.
 import { storeKeyOf, type DocumentPlace } from "../../runtime-image/contract/document-names.ts";
-import type { Document, EncodedDocument } from "../../runtime-image/contract/documents.ts";
+import { expiryOf, type Document, type EncodedDocument } from "../../runtime-image/contract/documents.ts";
 import {
   IMPORT_LINE_BYTES_MAX,
   IMPORT_PROBLEM_COUNT_MAX,
@@ -71,8 +71,8 @@ export async function importDocuments(store: Store, body: AsyncIterable<unknown>
     keyOf: ({ place }: EncodedDocument) => storeKeyOf(place),
     bytesAtOnce: { max: STORE_WRITES_BYTES_IN_FLIGHT_MAX, of: ({ bytes }: EncodedDocument) => bytes.length },
   };
-  await carryOutInTurn(documents(), turns, async ({ place, bytes }) => {
-    await store.put("data", storeKeyOf(place), bytes);
+  await carryOutInTurn(documents(), turns, async ({ place, bytes, document }) => {
+    await store.put("data", storeKeyOf(place), bytes, expiryOf(document));
     writtenCount += 1;
   });
   return { writtenCount, badCount, problems };

@@ -41,6 +41,11 @@ export function placeToRead(params: { readonly table?: unknown; readonly key?: u
 export const storeKeyOf = ({ table, key }: DocumentPlace): string => tablePrefix(table) + hexOf(key);
 export const tablePrefix = (table: string): string => `${hexOf(table)}.`;
 export const hexOf = (name: string): string => Buffer.from(name, "utf8").toString("hex");
+/** The other way round, for what a store may hold. */
+export function placeIn(storeKey: string): DocumentPlace {
+  const [table = "", key = ""] = storeKey.split(".").map(nameOf);
+  return { table, key };
+}
 export const nameOf = (hex: string): string => Buffer.from(hex, "hex").toString("utf8");
 
 function textOf(value: unknown): string | null {

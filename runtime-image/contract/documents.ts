@@ -26,7 +26,7 @@ export function encodeAt(place: DocumentPlace, attributes: Readonly<Record<strin
 export const decodeDocument = ({ bytes }: { readonly bytes: Uint8Array }): Document =>
   parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
 
-export const isExpired = ({ ttl }: Document): boolean => typeof ttl === "number" && ttl * 1_000 <= Date.now();
+export const isExpired = ({ ttl }: Document, nowEpochMs = Date.now()): boolean => typeof ttl === "number" && ttl * 1_000 <= nowEpochMs;
 
 /** What a store is told of a document that ends. */
 export const expiryOf = ({ ttl }: Document): { readonly expiresEpochMs?: number } =>

@@ -64,8 +64,10 @@ export const ERRORS = {
   DOCUMENT_NOT_FOUND: kind(404, "caller", false, "There is no such document."),
   DOCUMENT_CHANGED: kind(409, "caller", true, "The document is not at the revision that was expected."),
   BACKUP_INVALID: kind(422, "owner", false, "This is no whole backup."),
+  BACKUP_FAILED: kind(500, "platform", true, "The backup was not made."),
   RESTORE_REFUSED: kind(409, "owner", false, "The environment is not empty."),
   RESTORE_RUNNING: kind(409, "owner", true, "Another restore of this environment is on its way."),
+  RESTORE_BROKEN_OFF: kind(503, "owner", true, "The restore was broken off."),
 
   // An app that cannot be built or started.
   APP_FOLDER_INVALID: kind(422, "owner", false, "The folder holds no app."),

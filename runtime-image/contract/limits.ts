@@ -50,6 +50,9 @@ export const BROKER_STORE_ENSURE_TIMEOUT_MS = 10_000; // A broker that was just 
 // All accounts together. The broker counts what each account may use as if it used it, and refuses an account beyond the sum: this
 // is room for 10,000 apps and environments, not for a disk.
 export const BROKER_DISK_BYTES_MAX = 10_000_000_000_000;
+export const BROKER_DISK_FREE_BYTES_MIN = 8_000_000; // With less room left than this, stores take nothing new.
+export const BROKER_DISK_RESERVE_BYTES = 8_000_000; // A file that is given up then: destroying writes some 40 bytes for each document.
+export const BROKER_DISK_WATCH_INTERVAL_MS = 250;
 export const BROKER_MEMORY_STORE_BYTES_MAX = 256_000_000; // Streams kept in memory; ours are on disk.
 export const BROKER_LOG_BYTES_MAX = 10_000_000; // A log file is rotated at this size,
 export const BROKER_LOG_FILE_COUNT_MAX = 5; // and only so many are kept.
@@ -155,8 +158,7 @@ export const EXPIRY_LISTED_COUNT = 1_000; // Entries of a sweep that are held in
 export const EXPIRY_REMOVALS_IN_FLIGHT_MAX = 16; // and worked on at once: functions use the same disk.
 
 /** Stores, as their owner sees them through the management API. */
-export const STORE_PULL_COUNT_MAX = 256; // Messages of one answer while a whole bucket is read,
-export const STORE_PULL_BYTES_MAX = 4_000_000; // and their bytes: what a backup holds in memory at once.
+export const STORE_PULL_COUNT_MAX = 64; // Messages that are in memory at once while a whole bucket is read: 32 MB at their largest.
 export const STORE_WRITES_IN_FLIGHT_MAX = 256; // Of one import or restore; measured, more gain nothing on one disk.
 export const STORE_WRITES_BYTES_IN_FLIGHT_MAX = 16_000_000; // And their bytes.
 export const STORE_TABLE_COUNT_MAX = 100_000; // Tables that one listing names; an app with more of them should use keys.

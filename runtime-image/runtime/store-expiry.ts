@@ -69,7 +69,7 @@ interface ExpiryNote {
 export function noteIn(text: string): ExpiryNote | null {
   if (text === "") return null;
   const [expiresEpochMs = Number.NaN, entryRevision = Number.NaN] = text.split(" ").map(Number);
-  return Number.isFinite(expiresEpochMs) && Number.isSafeInteger(entryRevision) ? { expiresEpochMs, entryRevision } : null;
+  return Number.isFinite(expiresEpochMs) && entryRevision > 0 ? { expiresEpochMs, entryRevision } : null;
 }
 
 /** The name of an entry: the digits of its slot, and its own. */

@@ -25,9 +25,15 @@ export interface Walk {
   readonly large: LargeRanges;
 }
 
+export interface NextKeys {
+  readonly beginning?: string; // Of each of them; none where it is left out.
+  readonly after: string | null; // A key with that beginning.
+  readonly limit: number;
+}
+
 /** The first keys after one, or of all. A key that is there all the time is found once; nothing is found twice. */
-export const nextKeys = (walk: Walk, range: { readonly after: string | null; readonly limit: number }): Promise<string[]> =>
-  range.limit > 0 ? collect(walk, { beginning: "", after: range.after, limit: range.limit }) : Promise.resolve([]);
+export const nextKeys = (walk: Walk, { beginning = "", after, limit }: NextKeys): Promise<string[]> =>
+  limit > 0 ? collect(walk, { beginning, after, limit }) : Promise.resolve([]);
 
 interface Part {
   readonly beginning: string;

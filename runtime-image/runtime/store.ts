@@ -27,7 +27,13 @@ export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceMani
       const expiry = isEnding ? await announce(requests, { key, expiresEpochMs, expectedRevision }) : null;
       const writing = requests.write({ subject, bytes, expectedRevision, note: expiry?.note });
       const revision = await (expiry === null ? writing : expiry.unlessRefused(writing));
-      await replaced.clearAway({ bucket, subject, revision, replacedRevision: expectedRevision, entryRevision: expiry?.entryRevision ?? null });
+      await replaced.clearAway({
+        bucket,
+        subject,
+        revision,
+        replacedRevision: expectedRevision,
+        entryRevision: expiry?.entryRevision ?? null,
+      });
       return revision;
     },
     remove: async (bucket, key, { expectedRevision } = {}) => {

@@ -6,7 +6,7 @@ import type { Loss } from "../support/crash-model.ts";
 import { CrashWorld, KILL_KINDS } from "../support/crash-world.ts";
 import { processesOf } from "../support/leftovers.ts";
 import { ENGINE_NAMES, type EngineName } from "../support/platform.ts";
-import { fillDisk } from "./full-disk.ts";
+import { NEARLY_FULL_BYTES, fillDisk } from "./full-disk.ts";
 import { type Blow, say, summaryLines } from "./report.ts";
 
 const USAGE = `Usage: npm run test:crash [-- options]
@@ -19,6 +19,8 @@ const USAGE = `Usage: npm run test:crash [-- options]
   --no-disk          without the full disk (which mounts a small filesystem, and so needs root)`;
 
 const FREEZE_MS = 10_000;
+const FILLS = [NEARLY_FULL_BYTES, NEARLY_FULL_BYTES, 0]; // The last one to the last byte.
+const LOSS_COUNT_SHOWN = 30;
 const WRITES_AFTER = 20; // After each blow, before everything is compared.
 
 interface Settings {
@@ -54,7 +56,7 @@ const isCount = (value: number | undefined): value is number => Number.isSafeInt
 async function main(settings: Settings): Promise<readonly Loss[]> {
   say(`seed ${settings.seed}, engine ${settings.engine}, ${settings.clientCount} clients`);
   const losses = [...(await killAndFreeze(settings))];
-  if (settings.isFillingDisk) losses.push(...(await fillDisk({ ...settings, say })));
+  if (settings.isFillingDisk) losses.push(...(await fillDisk({ ...settings, say, fills: FILLS })));
   return losses;
 }
 
@@ -97,6 +99,6 @@ async function killAndFreeze(settings: Settings): Promise<readonly Loss[]> {
 }
 
 const losses = await main(settingsOf(process.argv.slice(2)));
-for (const { kind, place, text } of losses) say(`LOSS (${kind}) ${place}: ${text}`);
+for (const { kind, place, text } of losses.slice(0, LOSS_COUNT_SHOWN)) say(`LOSS (${kind}) ${place}: ${text}`);
 say(losses.length === 0 ? "nothing was lost" : `${losses.length} losses`);
 process.exitCode = losses.length === 0 ? 0 : 1;

@@ -1,6 +1,7 @@
 // orchestrator env: variables that are set while an app is served, on every engine: in effect at return, kept encrypted, taken back where they break.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Dirent } from "node:fs";
 import { readFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -226,9 +227,15 @@ describe.each(ENGINE_NAMES)("orchestrator env with the engine %s", (engine) => {
   it("shows values neither in what is printed, nor in the audit log, nor in any file of the home, nor to docker inspect", async () => {
     const shown = [JSON.stringify(platform.events), ...(engine === "docker" ? [await inspected(platform.home)] : [])];
     for (const secret of SECRETS) for (const one of shown) expect(one.includes(secret)).toBe(false);
-    const entries = await readdir(platform.home, { recursive: true, withFileTypes: true });
+    const found: Dirent[] = [];
+    const look = async (): Promise<boolean> => {
+      // A folder of an instance may go while it is looked into.
+      const entries = await readdir(platform.home, { recursive: true, withFileTypes: true }).catch(() => []);
+      return found.push(...entries) > 0;
+    };
+    await until(look, { timeoutMs: 10_000, what: "a look at the whole home" });
     const names: string[] = [];
-    for (const entry of entries.filter((one) => one.isFile())) {
+    for (const entry of found.filter((one) => one.isFile())) {
       const content = await readFile(join(entry.parentPath, entry.name)).catch(() => Buffer.alloc(0)); // Gone again: it shows nothing.
       names.push(entry.name);
       for (const secret of SECRETS) expect([entry.name, content.includes(secret)]).toEqual([entry.name, false]);

@@ -218,6 +218,14 @@ describe("a backup", () => {
       expect((await other.functions.get(bucket, key))?.bytes).toEqual((await functions.get(bucket, key))?.bytes);
   });
 
+  it("holds every one of many large documents", async () => {
+    const { owner } = await app("large");
+    const documents = Array.from({ length: 400 }, (_, n) => ({ table: "t", key: `k${n}`, text: "x".repeat(n * 400) }));
+    await imported(owner, linesOf(documents));
+    const path = await backedUp(owner, "large");
+    expect((await checkBackup(path)).trailer.counts).toEqual({ data: 400, sessions: 0 });
+  });
+
   it("made while functions write misses no document that was there all the time, and has each as a whole", async () => {
     const { owner } = await app("busy");
     await imported(owner, linesOf(Array.from({ length: 800 }, (_, n) => ({ table: "t", key: `k${n}`, n: 0 }))));

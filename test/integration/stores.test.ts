@@ -3,16 +3,13 @@ import { decode, encodeAccount, fromSeed, type Account } from "@nats-io/jwt";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureAccount } from "../../orchestrator/nats/account-directory.ts";
 import type { SignedAccount } from "../../orchestrator/nats/accounts.ts";
-import { brokerHome } from "../../orchestrator/nats/broker-home.ts";
 import { openConnection } from "../../orchestrator/nats/connection.ts";
 import { loadBrokerKeys } from "../../orchestrator/nats/keys.ts";
-import { storeConfig } from "../../orchestrator/nats/stores.ts";
-import { readState } from "../../orchestrator/processes/detached.ts";
 import { RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
 import { data } from "../../runtime-image/library/data.ts";
 import { describeStore } from "../conformance/store-behaviour.ts";
 import { layStore } from "../support/laid-store.ts";
-import { startStoreWorld, type StoreWorld } from "../support/store-world.ts";
+import { killBroker, startStoreWorld, type StoreWorld } from "../support/store-world.ts";
 import { until } from "../support/until.ts";
 
 describeStore("the store on the broker", async () => {
@@ -74,14 +71,7 @@ describe("what functions count and keep", () => {
   it("brings buckets with other settings up to date", async () => {
     const store = await world.store({ appId: "settings" });
     await store.put("data", "6161.62", Buffer.from("kept"));
-    const connection = await openConnection(
-      { url: world.broker.broker.url, ...(await world.broker.signer.controlCredentials("settings", "staging")) },
-      { name: "test", onError: () => {} },
-    );
-    const subject = "$JS.API.STREAM.UPDATE.KV_data";
-    const older = Buffer.from(JSON.stringify({ ...storeConfig("data"), max_msg_size: 1_000, allow_direct: false }));
-    await connection.ask({ subject, bytes: older, timeoutMs: 5_000, read: () => true });
-    await connection.close();
+    await world.changeBucket("settings", "data", { max_msg_size: 1_000, allow_direct: false });
     await expect(store.put("data", "6161.63", Buffer.alloc(2_000))).rejects.toThrow("exceeds");
     await world.control.ensureAppAccount("settings", "staging");
     await store.put("data", "6161.63", Buffer.alloc(2_000));
@@ -158,17 +148,6 @@ async function incrementBare(store: Store, key: string): Promise<void> {
       if (!(error instanceof RevisionConflict)) throw error;
     }
   }
-}
-
-/** Kills it where it stands, and waits until the platform has started another. */
-async function killBroker(world: StoreWorld): Promise<void> {
-  const { broker } = world;
-  const restartCount = (): number => broker.events.filter(({ kind }) => kind === "restarted").length;
-  const before = restartCount();
-  const state = await readState(brokerHome(broker.home).stateFile);
-  if (state === null) throw new Error("no broker is written down");
-  process.kill(state.identity.pid, "SIGKILL");
-  await until(() => restartCount() > before, { timeoutMs: 20_000 });
 }
 
 /** Signs an account of an app anew, with other limits than the platform gives it. */

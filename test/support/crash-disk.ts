@@ -1,14 +1,14 @@
 // A small filesystem of its own below a folder, which can be filled to the last byte and emptied again. Needs root, on Linux.
 import { execFile } from "node:child_process";
-import { mkdir, open, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdir, open, rm, statfs, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
 export interface SmallDisk {
-  /** Takes all the room that is left. */
-  fill(): Promise<void>;
+  /** Takes all the room but for so much; 0: to the last byte. */
+  fill(leftBytes: number): Promise<void>;
   makeRoom(): Promise<void>;
   unmount(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export async function mountSmallDisk(folder: string, bytes: number): Promise<Sma
   await run("mount", ["-o", "loop", image, folder]);
   const ballast = join(folder, "ballast");
   return {
-    fill: () => writeUntilFull(ballast),
+    fill: async (leftBytes) => writeUntilFull(ballast, (await freeBytesOf(folder)) - leftBytes, leftBytes === 0),
     makeRoom: () => rm(ballast, { force: true }),
     unmount: async () => {
       await run("umount", [folder]);
@@ -34,10 +34,15 @@ export async function mountSmallDisk(folder: string, bytes: number): Promise<Sma
   };
 }
 
-async function writeUntilFull(path: string): Promise<void> {
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+async function writeUntilFull(path: string, byteCount: number, isToTheLast: boolean): Promise<void> {
   const file = await open(path, "a");
   try {
-    for (;;) await file.write(Buffer.alloc(BLOCK_BYTES, 1));
+    for (let written = 0; isToTheLast || written < byteCount; written += BLOCK_BYTES) await file.write(Buffer.alloc(BLOCK_BYTES, 1));
   } catch (error) {
     const isFull = error instanceof Error && "code" in error && error.code === "ENOSPC";
     if (!isFull) throw error;

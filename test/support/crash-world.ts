@@ -13,7 +13,8 @@ import { brokerOf, gatewayOf, instancesOf, signal } from "./crash-victims.ts";
 import { type EngineName, type RunningPlatform, freePort, makeApp, startPlatform } from "./platform.ts";
 import { until } from "./until.ts";
 
-export const KILL_KINDS = ["broker", "instance", "gateway", "orchestrator", "everything"] as const;
+/** "broker twice": again as soon as the next one is there, while it reads its files. */
+export const KILL_KINDS = ["broker", "broker twice", "instance", "gateway", "orchestrator", "everything"] as const;
 export type KillKind = (typeof KILL_KINDS)[number];
 
 export interface CrashOptions {
@@ -70,6 +71,11 @@ export class CrashWorld {
     const bystanders = kind === "orchestrator" ? await this.#others() : [];
     const startMs = performance.now();
     await this.strike(kind);
+    if (kind === "broker twice") {
+      const isBack = async (): Promise<boolean> => (await this.#victims("broker")).length > 0;
+      await until(isBack, { timeoutMs: RECOVERY_TIMEOUT_MS, what: "the next broker is there" });
+      await this.strike("broker");
+    }
     if (kind === "orchestrator" || kind === "everything") await this.#startPlatform();
     await this.answersAgain();
     const recoveryMs = performance.now() - startMs;
@@ -163,6 +169,7 @@ export class CrashWorld {
     const place = { home: this.home, engine: this.#engine };
     switch (kind) {
       case "broker":
+      case "broker twice":
         return present([await brokerOf(place)]);
       case "instance":
         return [this.chance.pick(await instancesOf(place))];

@@ -10,6 +10,7 @@ import { measureReload, reloadSection, type ReloadResult } from "./reload.ts";
 import { measureRoutes, routesSection } from "./routes.ts";
 import { bareRow } from "./rows/bare.ts";
 import { httpProxyRow } from "./rows/http-proxy.ts";
+import { measureStores, storesSection } from "./stores.ts";
 import { nginxRow } from "./rows/nginx.ts";
 import { type EngineKind, platformRow } from "./rows/platform.ts";
 
@@ -33,6 +34,7 @@ export const BENCHES = {
   reload: runReload,
   memory: runMemory,
   routes: runRoutes,
+  stores: runStores,
   profile: runProfile,
 } as const satisfies Record<string, (settings: BenchSettings) => Promise<string>>;
 
@@ -74,6 +76,11 @@ async function runMemory({ isQuick, engines: [engine = "docker"], stack, signal 
 async function runRoutes({ isQuick, engines: [engine = "docker"], stack, signal }: BenchSettings): Promise<string> {
   await assertTools(["wrk"]);
   return routesSection(await measureRoutes(engine, { isQuick, stack, signal }), { machine: await machineLines(), engine });
+}
+
+async function runStores({ isQuick, engines, stack, signal }: BenchSettings): Promise<string> {
+  await assertTools(["wrk"]);
+  return storesSection(await measureStores({ isQuick, engines, stack, signal }));
 }
 
 async function runProfile({ engines: [engine = "docker"], cell, stack, signal }: BenchSettings): Promise<string> {

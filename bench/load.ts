@@ -10,6 +10,7 @@ export interface Load {
   readonly bodyBytes: number;
   readonly connectionCount: number;
   readonly durationS: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface LoadReport {
@@ -48,11 +49,14 @@ export async function runLoad(baseUrl: string, load: Load, signal: AbortSignal):
 }
 
 /** wrk formats the request once where the script only sets these fields. */
-export function luaScript(load: Pick<Load, "method" | "bodyBytes">): string {
+export function luaScript(load: Pick<Load, "method" | "bodyBytes" | "headers">): string {
+  const headers = Object.entries(load.headers ?? {}).map(
+    ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}\n`,
+  );
   const body =
     load.bodyBytes > 0 ? `wrk.body = string.rep("x", ${load.bodyBytes})\nwrk.headers["content-type"] = "application/octet-stream"\n` : "";
   return `wrk.method = "${load.method}"
-${body}
+${headers.join("")}${body}
 function done(summary, latency, requests)
   local errors = summary.errors
   io.write(string.format("${REPORT_MARK} %d %d %d %d %d %d %d %f %f\\n", summary.requests, summary.duration,

@@ -15,6 +15,7 @@ const USAGE = `Usage: npm run bench [-- <name>...] [--quick] [--engine docker|pr
   reload    saving a file → the changed answer
   memory    the gateway's memory over a million requests
   routes    the cost of routing from 10 to 5,000 routes
+  stores    documents and sessions, beside Redis and PostgreSQL (needs redis-server and postgresql)
   profile   where the time goes: CPU profiles of gateway and instance
   all       everything but profile
 

@@ -99,6 +99,8 @@ let isProgressShown = false;
 /** One line that changes, where a person looks on; null takes it away. */
 export function showProgress(text: string | null): void {
   if (!process.stderr.isTTY || (text === null && !isProgressShown)) return;
-  process.stderr.write(`\r${text === null ? "" : text.slice(0, Math.max(0, process.stderr.columns - 1))}\u001b[K`);
+  // Some terminals do not say how wide they are.
+  const width = (process.stderr.columns || 80) - 1;
+  process.stderr.write(`\r${text === null ? "" : text.slice(0, width)}\u001b[K`);
   isProgressShown = text !== null;
 }

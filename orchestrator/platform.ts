@@ -180,6 +180,7 @@ function runningPlatform(running: {
     },
     promote: async () => deployer.promote(),
     isPromoted: () => deployer.live("production") !== null,
+    giveUp: () => deployer.giveUp(),
     async settle() {
       expiry.start();
       await management.warm();

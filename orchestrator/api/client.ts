@@ -89,11 +89,17 @@ export async function connectApi(target: ApiTarget): Promise<ApiClient> {
 
 /** Lines are taken from the answer no faster than they are dealt with. */
 async function eachLine(response: IncomingMessage, onValue: (value: unknown) => void | Promise<void>): Promise<void> {
-  const broken = new Promise<never>((_done, fail) => response.once("error", fail)); // readline does not tell of it.
-  broken.catch(() => undefined);
-  for await (const line of createInterface({ input: response, crlfDelay: Infinity })) await onValue(JSON.parse(line));
-  if (!response.complete)
-    await Promise.race([broken, Promise.reject(new PlatformError("NOT_RUNNING", { detail: "The answer broke off." }))]);
+  const broken: unknown[] = [];
+  response.once("error", (cause) => broken.push(cause));
+  const lines = createInterface({ input: response, crlfDelay: Infinity });
+  lines.on("error", () => undefined); // It passes on what the answer fails with; unheard, that would end the process.
+  try {
+    for await (const line of lines) await onValue(JSON.parse(line));
+  } catch (cause) {
+    if (broken.length === 0) throw cause;
+  }
+  if (broken.length > 0 || !response.complete)
+    throw new PlatformError("NOT_RUNNING", { detail: "The answer broke off." }, { cause: broken[0] });
 }
 
 async function homeBehind(port: number): Promise<string> {

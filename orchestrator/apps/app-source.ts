@@ -37,6 +37,7 @@ export interface FunctionSettings {
   readonly timeoutMs?: number;
   readonly memoryBytesMax?: number;
   readonly concurrency?: number; // Requests at once in one instance.
+  readonly seesVariables?: false; // It does without the app's environment variables.
 }
 
 export const SHARED_PACKAGES = ["@architect/shared", "@architect/views"] as const;

@@ -59,8 +59,8 @@ async function findFunction(
       method,
       path,
       generation: kind === "http" ? generation : GENERATION_OF[kind],
-      settings: { ...manifest.settings, ...own.settings },
-      packages: packagesOf(route, own.optOuts, surroundings),
+      settings: { ...manifest.settings, ...own.settings, ...(own.optOuts.variables ? { seesVariables: false } : {}) },
+      packages: packagesOf(route, own.optOuts.packages, surroundings),
     };
   }
   const missing = `${candidates[0]}: missing, though the manifest has the route "${nameOf(route)}"`;

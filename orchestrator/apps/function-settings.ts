@@ -1,4 +1,4 @@
-// "@aws" and "@arc", of a manifest or of a function's own config file: its limits, and whether it sees shared code. Pure.
+// "@aws" and "@arc", of a manifest or of a function's own config file: its limits, and what of the app it sees. Pure.
 import { HANDLER_TIMEOUT_MS_MAX } from "../../runtime-image/contract/limits.ts";
 import type { FunctionSettings, SharedPackage } from "./app-source.ts";
 import { type Findings, settingOf, show } from "./pragmas.ts";
@@ -27,15 +27,24 @@ export function readSettings(aws: unknown, findings: Findings): FunctionSettings
   };
 }
 
-/** The packages of shared code that a function's own "@arc" says it does without. */
-export function readOptOuts(arc: unknown, findings: Findings): SharedPackage[] {
+/** What of its app a function does without. */
+export interface OptOuts {
+  readonly packages: readonly SharedPackage[]; // Of shared code.
+  readonly variables: boolean;
+}
+
+/** As a function's own "@arc" says. */
+export function readOptOuts(arc: unknown, findings: Findings): OptOuts {
   const saysNo = (name: string): boolean => {
     const value = settingOf(arc, name);
     if (value !== undefined && typeof value !== "boolean")
       findings.problems.push(`@arc ${name}: should be true or false, got ${show(value)}`);
     return value === false;
   };
-  return [...(saysNo("shared") ? (["@architect/shared"] as const) : []), ...(saysNo("views") ? (["@architect/views"] as const) : [])];
+  const packages: SharedPackage[] = [];
+  if (saysNo("shared")) packages.push("@architect/shared");
+  if (saysNo("views")) packages.push("@architect/views");
+  return { packages, variables: saysNo("env") };
 }
 
 const isBetween = (value: unknown, least: number, most: number): value is number =>

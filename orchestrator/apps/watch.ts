@@ -12,7 +12,9 @@ export interface FolderWatch {
 }
 
 const QUIET_MS = 25; // Editors write a file in several steps; measured, they lie within a few milliseconds.
-const TOP_FILES: ReadonlySet<string> = new Set([...MANIFEST_FILE_NAMES, ...VARIABLE_FILE_NAMES]);
+// Package managers write these when they are done: by then the app's own node_modules is whole.
+const LOCK_FILE_NAMES = ["package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml"];
+const TOP_FILES: ReadonlySet<string> = new Set([...MANIFEST_FILE_NAMES, ...VARIABLE_FILE_NAMES, ...LOCK_FILE_NAMES]);
 
 export function watchApp(appFolder: string, onChange: () => void, onTrouble: (error: Error) => void): FolderWatch {
   return new AppWatch(appFolder, onChange, onTrouble);

@@ -1,4 +1,5 @@
 // From an app's source to everything that its release needs: files read, checked and hashed; every problem of every function at once.
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { ERRORS, PlatformError } from "../../runtime-image/contract/errors.ts";
 import {
@@ -45,9 +46,15 @@ export interface BuildTools {
 }
 
 export async function planApp(app: AppSource, tools: BuildTools | null = null): Promise<AppPlan> {
-  const site = await planSite(app.site, { answersRoot: answersRoot(app.functions) });
-  const { functions, isComplete } = await planBuilds({ app, shared: await readSharedCode(app), staticNames: staticMap(site) }, tools);
-  return { functions, site, proxyUrls: app.proxyUrls, variables: app.variables, isComplete };
+  const [site] = await Promise.allSettled([planSite(app.site, { answersRoot: answersRoot(app.functions) })]);
+  const staticNames = site.status === "fulfilled" ? staticMap(site.value) : null;
+  // Where the static files are wrong already, nothing is installed to find out what else is.
+  const [builds] = await Promise.allSettled([
+    readSharedCode(app).then(async (shared) => planBuilds({ app, shared, staticNames }, site.status === "fulfilled" ? tools : null)),
+  ]);
+  if (site.status === "rejected" || builds.status === "rejected") throw together([site, builds], "The app cannot be built.");
+  const { functions, isComplete } = builds.value;
+  return { functions, site: site.value, proxyUrls: app.proxyUrls, variables: app.variables, isComplete };
 }
 
 async function planBuilds(
@@ -99,6 +106,7 @@ function releaseOf(source: FunctionSource, buildId: string, app: AppSource): Rel
     memoryBytesMax: source.settings.memoryBytesMax ?? INSTANCE_MEMORY_BYTES_MAX,
     rawJson: app.settings.rawJson,
     bareQuery: app.settings.bareQuery,
+    ...(source.settings.seesVariables === false ? { seesVariables: false } : {}),
   };
 }
 
@@ -113,10 +121,17 @@ function hashOf(source: FunctionSource, files: readonly BuildFile[]): string {
 /** Does it for every item, and throws one error for all that failed: no function's problems hide another's. */
 async function everyOne<Item, Output>(items: readonly Item[], work: (item: Item) => Promise<Output>): Promise<Output[]> {
   const outcomes = await Promise.allSettled(items.map(work));
+  const failedCount = outcomes.filter((outcome) => outcome.status === "rejected").length;
+  if (failedCount > 0) throw together(outcomes, `${failedCount} functions cannot be built.`);
+  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+}
+
+/** One error for everything that failed; the detail is that of several. */
+function together(outcomes: readonly PromiseSettledResult<unknown>[], detail: string): PlatformError {
   const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [asPlatformError(outcome.reason)] : []));
   const [first] = failures;
-  if (first !== undefined) throw failures.length === 1 ? first : joined(failures, first);
-  return outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  assert(first !== undefined, "something failed");
+  return failures.length === 1 ? first : joined(failures, { code: first.code, detail });
 }
 
 function asPlatformError(cause: unknown): PlatformError {
@@ -124,11 +139,14 @@ function asPlatformError(cause: unknown): PlatformError {
   throw cause;
 }
 
-function joined(failures: readonly PlatformError[], first: PlatformError): PlatformError {
+function joined(
+  failures: readonly PlatformError[],
+  { code, detail }: Pick<PlatformError, "code"> & { readonly detail: string },
+): PlatformError {
   const problems = failures.flatMap((failure) => [
     `${failure.code}: ${failure.detail.detail ?? ERRORS[failure.code].message}`,
     ...(failure.detail.problems ?? []),
   ]);
   const remedies = [...new Set(failures.flatMap((failure) => failure.detail.remedy ?? []))];
-  return new PlatformError(first.code, { detail: `${failures.length} functions cannot be built.`, problems, remedy: remedies.join(" ") });
+  return new PlatformError(code, { detail, problems, remedy: remedies.join(" ") });
 }

@@ -8,7 +8,7 @@ import { bundleEntry, isTypeScript, syntaxProblems } from "./compile.ts";
 import { LIBRARY_PACKAGES, packagesOf } from "./library-stubs.ts";
 import { nearestPackage, reducedPackage } from "./packages.ts";
 import { mayReachOut } from "./reach.ts";
-import { type SharedCode, importOfShared, sharedFolderOf } from "./shared-code.ts";
+import { type SharedCode, importOfShared, sharedFolderOf, sourceNameProblems } from "./shared-code.ts";
 import { assertSize } from "./size.ts";
 
 export interface FunctionParts {
@@ -49,6 +49,12 @@ export async function readParts(source: FunctionSource, { app, shared, staticNam
   );
   const own = (await readSources(found)).map((file): PartFile => ({ ...file, path: pathOf(file.path) }));
   const problems = await syntaxProblems(own);
+  problems.push(
+    ...sourceNameProblems(
+      own.filter((file) => CODE.test(file.path) && !isTypeScript(file.path)),
+      shared,
+    ),
+  );
   const compiled = typedEntry === null || problems.length > 0 ? null : await compileEntry(source, app, typedEntry);
   problems.push(...(compiled?.problems ?? []));
   if (problems.length > 0)

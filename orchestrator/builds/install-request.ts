@@ -13,6 +13,7 @@ export interface InstallRequest {
   readonly hasLock: boolean;
   readonly allowsScripts: boolean;
   readonly hash: string; // Of everything above but the folder.
+  readonly ownPackages: readonly string[]; // What it asks for that lies in the app itself: npm is not given those.
 }
 
 const LOCK_FILES = ["npm-shrinkwrap.json", "package-lock.json"];
@@ -56,7 +57,14 @@ export async function installRequest(folder: string, app: AppSource): Promise<In
     hasLock: lock !== null,
     allowsScripts,
     hash: hash.digest("hex").slice(0, 32),
+    ownPackages: [...packagesByPath(fields), ...(fields["workspaces"] === undefined ? [] : ['"workspaces"'])],
   };
+}
+
+/** Those that a package.json asks for by their path. */
+export function packagesByPath(fields: PackageFields): string[] {
+  const asked = Object.entries({ ...recordAt(fields, "optionalDependencies"), ...recordAt(fields, "dependencies") });
+  return asked.filter(([, version]) => /^(?:file|link|workspace|portal):|^\.{0,2}\//.test(String(version))).map(([name]) => name);
 }
 
 function asksForPackages(fields: PackageFields): boolean {

@@ -116,10 +116,12 @@ function failed(
     outcome.exitCode === null
       ? `was ended before it was done, after ${INSTALL_TIMEOUT_MS / 1000} s at the latest`
       : `ended with exit code ${outcome.exitCode}`;
+  const { ownPackages } = request;
+  const own = `npm is given no packages of the app itself here (${ownPackages.join(", ")}). `;
   return new PlatformError("INSTALL_FAILED", {
     detail: `${request.name}: npm ${request.hasLock ? "ci" : "install"} ${how}; all it said is in ${logFile}.`,
     problems: lines,
-    remedy: `Mend what npm names, or run "npm install" in ${request.folder} yourself: a node_modules that is there is used as it is.`,
+    remedy: `${ownPackages.length === 0 ? "" : own}Mend what npm names, or run "npm install" in ${request.folder} yourself: a node_modules that is there is used as it is.`,
   });
 }
 

@@ -31,6 +31,25 @@ export function importOfShared(absolute: string, sources: readonly SharedSource[
   return source === undefined ? null : `${source.packageName}/${compiledPath(slashed(relative(source.folder, absolute)))}`;
 }
 
+/** Imports of compiled files by the names of their sources, which Node does not find: the place, and the name that it finds. */
+export function sourceNameProblems(
+  files: readonly { readonly path: string; readonly bytes: Uint8Array }[],
+  shared: ReadonlyMap<string, Pick<SharedCode, "files">>,
+): string[] {
+  return files.flatMap(({ path, bytes }) => {
+    const imported = [...Buffer.from(bytes).toString("utf8").matchAll(IMPORT_OF_SOURCE)];
+    return imported.flatMap(([, packageName = "", inner = ""]) => {
+      const written = compiledPath(inner);
+      const names = shared.get(packageName)?.files.map((file) => file.path) ?? [];
+      if (names.includes(inner) || !names.includes(written)) return [];
+      return [`${path}: imports "${packageName}/${inner}"; JavaScript finds it as "${packageName}/${written}"`];
+    });
+  });
+}
+
+const IMPORT_OF_SOURCE =
+  /(?:\bfrom|\bimport|\brequire|\bimport\s*\(|\brequire\s*\()\s*["'`](@architect\/(?:shared|views))\/([^"'`\n]+\.[cm]?tsx?)["'`]/g;
+
 async function filesOf(source: SharedSource, app: AppSource): Promise<SharedFile[]> {
   const place = { name: slashed(relative(app.folder, source.folder)), folder: source.folder };
   const found = await findSources(place, app.folder);

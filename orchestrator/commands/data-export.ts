@@ -29,9 +29,10 @@ export function addExport(data: Command, settle: Settle): void {
 async function exportAll(flags: ExportFlags, settle: Settle): Promise<void> {
   const { api, environment } = await storePlaceOf(flags, "orchestrator data export --help");
   const readerLeft = new AbortController();
-  process.stdout.once("error", () => readerLeft.abort()); // "| head" has seen enough.
+  process.stdout.on("error", () => readerLeft.abort()); // "| head" has seen enough.
   const seen = { documentCount: 0, unreadableCount: 0, totalCount: 0, isWhole: false };
   const take = async (value: unknown): Promise<void> => {
+    if (readerLeft.signal.aborted) return;
     const line = value as ExportLine; // What the schema of the route says.
     if (line.kind === "begin") seen.totalCount = line.count;
     if (line.kind === "end") seen.isWhole = true;

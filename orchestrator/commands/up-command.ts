@@ -6,6 +6,7 @@ import { type AppRecord, readAppRecord, writeAppRecord } from "../apps/app-recor
 import type { AppSource } from "../apps/app-source.ts";
 import { watchApp } from "../apps/watch.ts";
 import { type AppPlan, planApp } from "../builds/build-plan.ts";
+import { lackingPackages } from "../builds/lacking-packages.ts";
 import { DEFAULT_API_PORT, type UpFlags, type UpSettings, environmentSettings, upSettings } from "../config.ts";
 import { type Output, createOutput, outliveReaders } from "../log.ts";
 import { type Platform, startPlatform } from "../platform.ts";
@@ -44,7 +45,8 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
   // What is wrong with the app is said before anything is started.
   const record = await recordOf(settings);
   const app = await readAppFolder(settings.appFolder, record);
-  warnOf(app, output);
+  const warnings = await warningsOf(app);
+  warnOf(warnings, output);
   const planned = await planApp(app);
   if (stop.isAsked()) return;
   const platform = await startPlatform(settings, app, output);
@@ -52,15 +54,23 @@ async function up(settings: UpSettings, output: Output): Promise<void> {
     if (settings.generation !== null) await writeAppRecord(settings.home, record);
     // A stop that comes while things start is heard between two steps, and takes back what there is.
     const whole = planned.isComplete ? planned : await wholePlan(platform, app, stop);
-    if (whole !== null && !stop.isAsked()) await deploy(settings, { app, planned: whole, platform, output });
+    if (whole !== null && !stop.isAsked()) await deployUnlessStopped(settings, { app, planned: whole, platform, output }, stop);
     const isWatching = settings.isWatching && whole !== null && !stop.isAsked();
-    const watching = isWatching ? reloadOnChange({ settings, record, platform, output, app, planned: whole }) : null;
+    const watching = isWatching ? reloadOnChange({ settings, record, platform, output, stop, app, warnings, planned: whole }) : null;
     await stop.asked;
     watching?.close();
   } finally {
     await platform.stop();
   }
   output.facts("stopped", ["stopped; nothing is left running"], {});
+}
+
+/** A stop does not wait for functions that take their time to start. */
+async function deployUnlessStopped(settings: UpSettings, deploying: Deploying, stop: StopSignal): Promise<void> {
+  void stop.asked.then(() => deploying.platform.giveUp()); // It never fails.
+  await deploy(settings, deploying).catch((cause: unknown) => {
+    if (!stop.isAsked()) throw cause;
+  });
 }
 
 /** Null where a stop was asked for before packages were installed, which may take minutes. */
@@ -76,8 +86,10 @@ async function recordOf({ generation, home }: UpSettings): Promise<AppRecord> {
   return { generation: generation === "declared" ? null : generation };
 }
 
-function warnOf(app: AppSource, output: Output): void {
-  for (const warning of app.warnings) output.warn(warning);
+const warningsOf = async (app: AppSource): Promise<readonly string[]> => [...app.warnings, ...(await lackingPackages(app))];
+
+function warnOf(warnings: readonly string[], output: Output): void {
+  for (const warning of warnings) output.warn(warning);
 }
 
 interface Deploying {
@@ -146,18 +158,21 @@ function showOutcome(output: Output, outcome: DeployOutcome, text: string): void
 interface Watching extends Deploying {
   readonly settings: UpSettings;
   readonly record: AppRecord;
+  readonly stop: StopSignal;
+  readonly warnings: readonly string[]; // That were shown.
 }
 
-function reloadOnChange({ settings, record, platform, output, app: first, planned: firstPlan }: Watching): { close(): void } {
+function reloadOnChange({ settings, record, platform, output, stop, app: first, warnings, planned: firstPlan }: Watching): { close(): void } {
   let known = idsOf(firstPlan);
-  let warned = first.warnings;
+  let warned = warnings;
   let isBusy = false;
   let isDirty = false;
   const reload = async (): Promise<void> => {
     const app = await readAppFolder(settings.appFolder, record);
     watch.include(app.watchedFolders);
-    if (app.warnings.join("\n") !== warned.join("\n")) warnOf(app, output);
-    warned = app.warnings;
+    const found = await warningsOf(app);
+    if (found.join("\n") !== warned.join("\n")) warnOf(found, output);
+    warned = found;
     const planned = await platform.plan(app);
     const ids = idsOf(planned);
     if (ids === known) return; // Saved without a change, or a file that no function ships.
@@ -177,7 +192,9 @@ function reloadOnChange({ settings, record, platform, output, app: first, planne
       while (isDirty) {
         isDirty = false;
         // A broken state between two saves is shown; what is live stays live.
-        await reload().catch((error: unknown) => output.error(error));
+        await reload().catch((error: unknown) => {
+          if (!stop.isAsked()) output.error(error);
+        });
       }
       isBusy = false;
     };

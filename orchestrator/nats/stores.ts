@@ -5,6 +5,10 @@ import {
   BROKER_REQUEST_TIMEOUT_MS,
   BROKER_STORE_ENSURE_TIMEOUT_MS,
   SESSION_IDLE_MS,
+  STORE_DATA_BYTES_MAX,
+  STORE_DATA_COUNT_MAX,
+  STORE_SESSIONS_BYTES_MAX,
+  STORE_SESSIONS_COUNT_MAX,
   STORE_VALUE_BYTES_MAX,
 } from "../../runtime-image/contract/limits.ts";
 import { STORE_BUCKETS, storeStream, storeSubjects, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
@@ -13,6 +17,8 @@ import type { BrokerConnection, Received } from "./connection.ts";
 const NANOSECONDS_PER_MS = 1_000_000;
 const RETRY_DELAY_MS = 50;
 const NAME_IN_USE = 10_058; // JetStream's code for a stream that is there with other settings.
+const BYTES_MAX: Readonly<Record<StoreBucket, number>> = { data: STORE_DATA_BYTES_MAX, sessions: STORE_SESSIONS_BYTES_MAX };
+const COUNT_MAX: Readonly<Record<StoreBucket, number>> = { data: STORE_DATA_COUNT_MAX, sessions: STORE_SESSIONS_COUNT_MAX };
 const ACCOUNT_NOT_READY = new Set([
   10_039, // JetStream is not enabled for the account: its claims are still on their way.
   10_008, // JetStream is temporarily unavailable.
@@ -39,7 +45,8 @@ export function storeConfig(bucket: StoreBucket, { isHeld }: StoreState = { isHe
     storage: "file",
     retention: "limits",
     max_msgs_per_subject: -1,
-    max_msgs: isHeld ? 1 : -1, // More than there may be only means that no others are taken.
+    max_bytes: BYTES_MAX[bucket],
+    max_msgs: isHeld ? 1 : COUNT_MAX[bucket], // More than there may be only means that no others are taken.
     // A session that nobody visits any more leaves by itself; each write or renewal starts its time anew, and what an old one says of its end counts.
     ...(bucket === "sessions" ? { max_age: SESSION_IDLE_MS * NANOSECONDS_PER_MS } : {}),
     discard: "new", // Full means that new values are refused, never that old ones go.

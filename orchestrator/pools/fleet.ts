@@ -194,8 +194,10 @@ class RunningFleet implements Fleet {
   async stopAll(options: { readonly graceMsMax: number }): Promise<void> {
     this.#pools.clear();
     this.#spared.clear();
-    for (const instance of this.#instances.values())
-      if (instance.state !== "stopping") this.#stop(instance, Math.min(instance.graceMs, options.graceMsMax));
+    for (const instance of this.#instances.values()) {
+      const graceMs = instance.state === "starting" ? 0 : Math.min(instance.graceMs, options.graceMsMax); // No request reached that one yet.
+      if (instance.state !== "stopping") this.#stop(instance, graceMs);
+    }
     await Promise.all(this.#stops.values());
     this.release();
   }

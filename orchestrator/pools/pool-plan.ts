@@ -1,6 +1,12 @@
 // Decides which instances to start and which to stop, from what is wanted, what is there and what went wrong. Pure.
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
-import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS, STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
+import {
+  BACKOFF_FIRST_MS,
+  BACKOFF_MAX_MS,
+  INSTANCE_READY_TIMEOUT_MS,
+  INSTANCE_START_COUNT_AT_ONCE,
+  STOP_GRACE_MS,
+} from "../../runtime-image/contract/limits.ts";
 import type { ReleaseFunction } from "../releases/release.ts";
 
 export interface PoolSpec {
@@ -83,6 +89,7 @@ export function planPools(input: {
       actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });
     else if (instance.state === "starting") looks.push(readyByEpochMs);
   }
+  const room = roomToStart(instances, failures);
   for (const pool of pools) {
     const alive = instances.filter((one) => one.poolKey === pool.poolKey && (one.state === "starting" || one.state === "ready"));
     for (const extra of alive.slice(pool.instanceCount)) actions.push(stop(extra, "too many"));
@@ -92,9 +99,30 @@ export function planPools(input: {
     const startEpochMs = failure === undefined ? nowEpochMs : failure.lastEpochMs + backoffMs(failure.count);
     if (startEpochMs > nowEpochMs) looks.push(startEpochMs);
     // A pool that fails is tried with one instance, so that it costs the machine as little as it can.
-    else for (let count = 0; count < (failure === undefined ? missing : 1); count += 1) actions.push({ kind: "start", pool });
+    else
+      for (let count = room.take(failure === undefined ? missing : 1, pool); count > 0; count -= 1) actions.push({ kind: "start", pool });
   }
   return { actions, lookAgainEpochMs: looks.length === 0 ? null : Math.min(...looks) };
+}
+
+/** How many may still be started now. What finds no room is looked at again as soon as one that starts is ready, or is given up. */
+function roomToStart(
+  instances: readonly PoolInstance[],
+  failures: ReadonlyMap<string, PoolFailure>,
+): { take(this: void, count: number, pool: PoolSpec): number } {
+  const starting = instances.filter((one) => one.state === "starting");
+  const failingCount = starting.filter((one) => failures.has(one.poolKey)).length;
+  let left = INSTANCE_START_COUNT_AT_ONCE - starting.length;
+  let leftForFailing = INSTANCE_START_COUNT_AT_ONCE / 2 - failingCount;
+  return {
+    take(count, pool) {
+      const isFailing = failures.has(pool.poolKey);
+      const taken = Math.max(0, Math.min(count, left, isFailing ? leftForFailing : left));
+      left -= taken;
+      if (isFailing) leftForFailing -= taken;
+      return taken;
+    },
+  };
 }
 
 const stop = (instance: PoolInstance, reason: StopReason): PoolAction & { kind: "stop" } => ({

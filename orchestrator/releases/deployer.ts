@@ -2,7 +2,7 @@
 import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { INSTANCE_READY_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { INSTANCE_READY_TIMEOUT_MS, INSTANCE_START_COUNT_AT_ONCE } from "../../runtime-image/contract/limits.ts";
 import type { AppSnapshot, Deployment, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
 import type { SnapshotContent } from "../nats/snapshots.ts";
 import type { Fleet } from "../pools/fleet.ts";
@@ -30,6 +30,8 @@ export interface Deployer {
   promote(): Promise<DeployOutcome>;
   live(environment: Environment): Release | null;
   /** From now on gateways are told nothing: what stops next is no news to them. */
+  /** Deploys that wait for instances fail at once, and leave what is live. */
+  giveUp(): void;
   close(): Promise<void>;
 }
 
@@ -97,7 +99,7 @@ class AppDeployer implements Deployer {
   readonly #access = new Map<Environment, BrokerAccess>();
   readonly #publishing = new Map<Environment, Promise<void>>();
   #deploying: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(parts: DeployerParts) {
     this.#parts = parts;
@@ -105,7 +107,7 @@ class AppDeployer implements Deployer {
     this.#folderVariables = { ...parts.variables.folder };
     this.#setVariables = { ...parts.variables.set };
     parts.fleet.onChange((target) => {
-      if (this.#isClosed || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
+      if (this.#closing.signal.aborted || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
       this.#publish(target.environment).catch((cause: unknown) =>
         parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`),
       );
@@ -138,8 +140,13 @@ class AppDeployer implements Deployer {
     return this.#live.get(environment)?.release ?? null;
   }
 
+  giveUp(): void {
+    this.#closing.abort();
+  }
+
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.giveUp();
+    await this.#deploying;
     await Promise.all(this.#publishing.values());
   }
 
@@ -277,13 +284,17 @@ class AppDeployer implements Deployer {
 
   async #settled(pools: readonly PoolSpec[]): Promise<ReadonlyMap<string, PoolFailure>> {
     // The fleet itself gives up on an instance that is not ready in time; this only bounds the wait for the engine.
-    const signal = AbortSignal.timeout(3 * INSTANCE_READY_TIMEOUT_MS);
+    const instanceCount = pools.reduce((sum, pool) => sum + pool.instanceCount, 0);
+    const timeout = AbortSignal.timeout((3 + instanceCount / INSTANCE_START_COUNT_AT_ONCE) * INSTANCE_READY_TIMEOUT_MS);
+    const signal = AbortSignal.any([timeout, this.#closing.signal]);
     try {
       return await this.#parts.fleet.settled(
         pools.map((pool) => pool.poolKey),
         signal,
       );
     } catch (cause) {
+      // Instances end with the platform: that none of them has failed means nothing then.
+      if (this.#closing.signal.aborted) throw new PlatformError("DEPLOY_FAILED", { detail: "The platform is being stopped." });
       throw new PlatformError("ENGINE_FAILED", { detail: "The instances of this release did not start in time." }, { cause });
     }
   }
@@ -292,7 +303,8 @@ class AppDeployer implements Deployer {
     const { appId, appName } = this.#parts.app;
     const secret = this.#parts.sessionSecret({ appId, environment });
     return release.functions.map((fn) => {
-      const configId = configIdOf({ appName, fn, variables }, secret);
+      const seen = fn.seesVariables === false ? {} : variables;
+      const configId = configIdOf({ appName, fn, variables: seen }, secret);
       return {
         poolKey: poolKeyOf({ appId, environment, functionName: fn.name, buildId: fn.buildId, configId }),
         appId,
@@ -300,7 +312,7 @@ class AppDeployer implements Deployer {
         environment,
         fn,
         configId,
-        variables,
+        variables: seen,
         instanceCount: INSTANCE_COUNTS[environment],
       };
     });

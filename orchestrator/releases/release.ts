@@ -23,6 +23,7 @@ export interface ReleaseFunction {
   readonly memoryBytesMax: number;
   readonly rawJson: boolean;
   readonly bareQuery: boolean;
+  readonly seesVariables?: false; // It does without the app's environment variables.
 }
 
 /** What of a release is no function. */

@@ -120,6 +120,8 @@ export const PROXY_TUNNEL_QUIET_MS = 1_000; // While a gateway stops, a WebSocke
 
 /** Starting and stopping. */
 export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading the handler included.
+// Measured: two hundred at once on two busy cores, and not one is ready in time. Those of pools that fail take half of it at most.
+export const INSTANCE_START_COUNT_AT_ONCE = 16;
 export const GATEWAY_READY_TIMEOUT_MS = 10_000;
 export const STOP_GRACE_MS = 10_000; // An instance may finish its requests for this long before it is killed.
 export const BACKOFF_FIRST_MS = 250; // A build that crashes on start is tried again after this, doubling,
@@ -134,10 +136,18 @@ export const LOG_LINE_BYTES_MAX = 65_536; // A longer line is cut, and says so.
 
 /** Sessions and documents, as functions see them. */
 export const STORE_VALUE_BYTES_MAX = 500_000; // A session of 400 KB and what surrounds it; an instance can send 1 MB at once.
+export const STORE_DATA_BYTES_MAX = 800_000_000; // Documents of one app and environment on the broker's disk,
+export const STORE_SESSIONS_BYTES_MAX = 200_000_000; // and sessions, apart: full of documents, visitors can still sign in. Together BROKER_STORE_BYTES_MAX.
+export const STORE_DATA_COUNT_MAX = 500_000; // Measured: each costs the broker 1.4 KB of memory, whatever its size; one with a ttl twice that.
+export const STORE_SESSIONS_COUNT_MAX = 500_000;
 export const STORE_REQUEST_TIMEOUT_MS = 5_000; // One answer of the store; a slow disk takes a tenth of that.
 export const STORE_WAIT_TIMEOUT_MS = 8_000; // How long one operation tries again while the broker is away; less than the default 10 s of a handler.
 export const STORE_REQUEST_COUNT_MAX = 4_096; // Questions of one instance on their way at once.
-export const STORE_CLEARING_COUNT_MAX = 64; // Replaced values that are deleted behind the writers' backs; beyond, writers wait for it.
+export const STORE_CLEARING_PAUSE_MS = 5; // A handler that writes several documents one after the other is done with them by then.
+export const STORE_CLEARING_COUNT_MAX = 1_000; // Replaced values that wait for a pause; with more, each new one has an old one deleted at once.
+export const STORE_CLEARING_BYTES_MAX = 8_000_000; // The same for their bytes: what the disk holds in vain when an instance is killed.
+export const STORE_CLEARING_AT_ONCE_COUNT = 2; // In a pause of this instance others may write, and wait for each deletion before them.
+export const STORE_CLEARING_AT_ONCE_COUNT_MAX = 64; // Beside the writers; beyond, they wait for one.
 export const STORE_LIST_LEAF_COUNT_MAX = 1_024; // Keys that one answer of a listing may hold; more, and the range is divided.
 export const DOCUMENT_BYTES_MAX = 200_000; // As JSON. What the original allows.
 export const DOCUMENT_NAME_LENGTH_MAX = 50; // Code points of a table or a key.

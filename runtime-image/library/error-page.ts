@@ -3,6 +3,7 @@ import { bridge } from "./bridge.ts";
 import { ANTI_CACHE } from "./content-types.ts";
 import { ownFields } from "./fields.ts";
 import { logError } from "./log.ts";
+import { ownStack, PLATFORM_FOLDER } from "./own-stack.ts";
 
 export const isProduction = (): boolean => bridge().environment === "production";
 
@@ -27,7 +28,7 @@ export function errorPage(error: Error): { statusCode: number; headers: Record<s
 export function pageOf(statusCode: number, error: Error): string {
   const { STATUS_CODES } = process.getBuiltinModule("node:http"); // Loaded for errors only: it is large.
   const title = `${statusCode} ${STATUS_CODES[statusCode] ?? "Error"}`;
-  const details = isProduction() ? "" : `<p>${escapeHtml(error.message)}</p><pre>${escapeHtml(error.stack ?? "")}</pre>`;
+  const details = isProduction() ? "" : `<p>${escapeHtml(error.message)}</p><pre>${escapeHtml(stackOf(error))}</pre>`;
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>
@@ -36,6 +37,9 @@ export function pageOf(statusCode: number, error: Error): string {
 </html>
 `;
 }
+
+/** The working directory is the function's folder. */
+export const stackOf = (error: Error): string => ownStack(error.stack ?? error.message, { own: process.cwd(), platform: PLATFORM_FOLDER });
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 

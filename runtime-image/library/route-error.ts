@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import type { Shorthand } from "./content-types.ts";
-import { isProduction, pageOf } from "./error-page.ts";
+import { isProduction, pageOf, stackOf } from "./error-page.ts";
 import { isFields, ownFields } from "./fields.ts";
 import { loadOwn } from "./load-own.ts";
 import { logError } from "./log.ts";
@@ -10,7 +10,7 @@ import { logError } from "./log.ts";
 export function errorBody(error: Error, statusCode: number, kind: Shorthand): string {
   if (kind === "json") return jsonOf(error);
   if (kind === "html") return ownPage(error) ?? pageOf(statusCode, error);
-  const text = isProduction() ? error.message : (error.stack ?? error.message);
+  const text = isProduction() ? error.message : stackOf(error);
   // Inside a comment, so that a style sheet or a script with an error does nothing else.
   if (kind === "css" || kind === "js") return `/* ${text.replaceAll("*/", "* /")} */\n`;
   return kind === "xml" ? `<error>${text.replaceAll(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)}</error>\n` : `${text}\n`;
@@ -19,7 +19,7 @@ export function errorBody(error: Error, statusCode: number, kind: Shorthand): st
 /** Its own fields too, as the originals sent them; a stack never in production. */
 function jsonOf(error: Error): string {
   const { name, message } = error;
-  const stack = isProduction() ? undefined : error.stack;
+  const stack = isProduction() ? undefined : stackOf(error);
   try {
     return JSON.stringify({ ...ownFields(error), name, message, stack });
   } catch {

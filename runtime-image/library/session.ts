@@ -41,12 +41,16 @@ export async function writeSession(session: unknown): Promise<string> {
 
 const isEmpty = (session: Fields): boolean => Object.values(session).every((value) => value === undefined);
 
-/** At most once a day, so that reading stays reading. A write that comes first has renewed it as well. */
+/**
+ * At most once a day, so that reading stays reading. A write that comes first has renewed it as well. Where the store is full the session
+ * lasts as long as it does: the next visit may find room.
+ */
 async function renew(key: string, value: StoredValue, session: Fields): Promise<void> {
   try {
     await bridge().store.put("sessions", key, encode(session), { expectedRevision: value.revision });
   } catch (thrown) {
-    if (!(thrown instanceof RevisionConflict)) throw thrown;
+    const isFull = thrown instanceof Error && "code" in thrown && thrown.code === "STORE_FULL";
+    if (!isFull && !(thrown instanceof RevisionConflict)) throw thrown;
   }
 }
 

@@ -1,5 +1,6 @@
 // Anything that user code may throw, as a message and a stack of bounded size, with paths as the owner knows them.
 import { inspect } from "node:util";
+import { ownStack, PLATFORM_FOLDER, withoutFolder } from "../library/own-stack.ts";
 
 const MESSAGE_LENGTH_MAX = 4_096; // Both travel in one envelope, and in one line of log.
 const STACK_LENGTH_MAX = 16_384;
@@ -12,12 +13,7 @@ export interface ErrorText {
 export function describeError(thrown: unknown, folder: string): ErrorText {
   const message = cut(withoutFolder(messageOf(thrown), folder), MESSAGE_LENGTH_MAX);
   const stack = stackOf(thrown);
-  return { message, stack: stack === "" ? message : cut(withoutFolder(stack, folder), STACK_LENGTH_MAX) };
-}
-
-/** "/app/lib/x.js:3" reads as "lib/x.js:3" where "/app" is the function's folder. */
-function withoutFolder(text: string, folder: string): string {
-  return text.replaceAll(`file://${folder}/`, "").replaceAll(`${folder}/`, "");
+  return { message, stack: stack === "" ? message : cut(ownStack(stack, { own: folder, platform: PLATFORM_FOLDER }), STACK_LENGTH_MAX) };
 }
 
 function messageOf(thrown: unknown): string {

@@ -50,6 +50,14 @@ const invocations = new AsyncLocalStorage<Invocation>();
 export const currentRequest = (): BridgeRequest | null => invocations.getStore()?.header ?? null;
 export const currentRequestId = (): string | null => invocations.getStore()?.header.id ?? null;
 
+const STORE_CODES: readonly ErrorCode[] = ["STORE_UNAVAILABLE", "STORE_FULL"];
+
+/** What the store could not do, and the handler did not catch, keeps its own code; a batch of the library names that of its first failure. */
+function codeOf(thrown: unknown): ErrorCode {
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  return STORE_CODES.find((known) => known === code) ?? "HANDLER_THREW";
+}
+
 export function createInvoker(options: Options): Invoker {
   const { adapter, handler, log, publish } = options;
   const inFlight = new Set<Invocation>();
@@ -88,9 +96,7 @@ export function createInvoker(options: Options): Invoker {
     const { message, stack } = describeError(thrown, options.folder);
     log.print("error", `${prefix}${stack.includes(message) ? stack : `${message}\n${stack}`}`, invocation.header.id);
     if (invocation.state === "answered") return; // It was answered before; the log line is all that is left to say.
-    // What the store could not do, and the handler did not catch, keeps its own code.
-    const code = thrown instanceof PlatformError ? thrown.code : "HANDLER_THREW";
-    if (isFirst(invocation)) failWith(invocation, { code, message: prefix + message, stack });
+    if (isFirst(invocation)) failWith(invocation, { code: codeOf(thrown), message: prefix + message, stack });
   };
 
   /** Nothing in the function's code is wrong: no stack would help. */

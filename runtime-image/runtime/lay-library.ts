@@ -2,9 +2,9 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import type { InstanceManifest } from "../contract/instance-manifest.ts";
-import { layBridge, type Bridge, type Store } from "../library/bridge.ts";
+import { layBridge, type Bridge } from "../library/bridge.ts";
 import type { Bus } from "./bus.ts";
-import { createStore } from "./store.ts";
+import { createStore, type InstanceStore } from "./store.ts";
 
 interface Options {
   readonly manifest: InstanceManifest;
@@ -12,8 +12,13 @@ interface Options {
   readonly currentRequest: Bridge["currentRequest"];
 }
 
-export function offerLibrary({ manifest, connecting, currentRequest }: Options): void {
-  let store: Store | null = null;
+export interface OfferedLibrary {
+  /** Does what its store put off, where there is one. */
+  settle(): Promise<void>;
+}
+
+export function offerLibrary({ manifest, connecting, currentRequest }: Options): OfferedLibrary {
+  let store: InstanceStore | null = null;
   const bridge: Bridge = {
     environment: manifest.environment,
     appName: manifest.appName,
@@ -24,6 +29,7 @@ export function offerLibrary({ manifest, connecting, currentRequest }: Options):
     },
   };
   layBridge(bridge, () => loadLibrary());
+  return { settle: async () => store?.settle() };
 }
 
 /** A file of its own, so that a cold start reads nothing of it. */
@@ -34,7 +40,7 @@ function loadLibrary(): unknown {
 }
 
 /** Modules may ask for a document while they load, before the broker is connected. */
-function storeOnceOpen(opening: Promise<Store>): Store {
+function storeOnceOpen(opening: Promise<InstanceStore>): InstanceStore {
   opening.catch(() => undefined); // Whoever asks is told; an instance without a broker never gets as far as a request.
   return {
     get: async (...query) => (await opening).get(...query),
@@ -42,5 +48,6 @@ function storeOnceOpen(opening: Promise<Store>): Store {
     remove: async (...key) => (await opening).remove(...key),
     list: async (...range) => (await opening).list(...range),
     count: async (...prefix) => (await opening).count(...prefix),
+    settle: async () => (await opening).settle(),
   };
 }

@@ -34,6 +34,8 @@ interface Parts {
   readonly log: Log;
   /** An answer may only go to this instance's own branch. */
   readonly replyPrefix: string;
+  /** What stores put off while requests were waiting. */
+  readonly settle: () => Promise<void>;
   readonly exit: (code: number) => void;
 }
 
@@ -75,6 +77,7 @@ export function createLifecycle(parts: Parts): Lifecycle {
     publishEvent(bus, { kind: "retiring", instanceId: manifest.instanceId, reason });
     await requests?.drain();
     await until(() => invoker.inFlightCount() === 0 && held.count() === 0);
+    await within(LAST_FLUSH_TIMEOUT_MS, parts.settle());
     await bus.flush();
   };
 

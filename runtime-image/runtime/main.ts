@@ -8,7 +8,7 @@ import { describeError } from "./describe-error.ts";
 import { adapterFor } from "./generations/adapters.ts";
 import { createHeldAnswers } from "./held-answers.ts";
 import { createInvoker, currentRequest, currentRequestId, type Invoker } from "./invoke.ts";
-import { offerLibrary } from "./lay-library.ts";
+import { offerLibrary, type OfferedLibrary } from "./lay-library.ts";
 import { createLifecycle, reportFailure, type Lifecycle } from "./lifecycle.ts";
 import { loadHandler, type LoadedHandler, type LoadFailure, type Handler } from "./load-handler.ts";
 import { captureConsole, createLog, printAtOnce, printToStderr, type Log } from "./log.ts";
@@ -21,6 +21,7 @@ interface Instance {
   readonly shared: SharedState;
   readonly log: Log;
   readonly connecting: Promise<Bus>;
+  readonly library: OfferedLibrary;
   serving: { readonly invoker: Invoker; readonly lifecycle: Lifecycle } | null;
   hasFailed: boolean; // It will not serve: it is saying why, and exits.
   isExiting: boolean;
@@ -31,10 +32,11 @@ async function run(): Promise<void> {
   const shared = createSharedState();
   const connecting = connectBus(manifest.broker, { name: `instance ${manifest.instanceId}`, timeoutMs: INSTANCE_READY_TIMEOUT_MS });
   connecting.catch(() => undefined); // Awaited below; loading comes first.
-  const instance: Instance = { manifest, shared, log: createLog(shared), connecting, serving: null, hasFailed: false, isExiting: false };
+  const library = offerLibrary({ manifest, connecting, currentRequest });
+  const log = createLog(shared);
+  const instance: Instance = { manifest, shared, log, connecting, library, serving: null, hasFailed: false, isExiting: false };
   captureConsole(instance.log, currentRequestId);
   setFunctionVariables(manifest);
-  offerLibrary({ manifest, connecting, currentRequest });
   watchProcess(instance);
 
   await new Promise((resolve) => setImmediate(resolve)); // The connection is on its way before loading blocks this thread.
@@ -74,7 +76,17 @@ async function serve(instance: Instance, parts: { bus: Bus; handler: Handler; lo
     publish,
   });
   const replyPrefix = `o.${manifest.instanceId}.`;
-  const lifecycle = createLifecycle({ manifest, bus, invoker, held, shared, log, replyPrefix, exit: (code) => exit(instance, code) });
+  const lifecycle = createLifecycle({
+    manifest,
+    bus,
+    invoker,
+    held,
+    shared,
+    log,
+    replyPrefix,
+    settle: () => instance.library.settle(),
+    exit: (code) => exit(instance, code),
+  });
   instance.serving = { invoker, lifecycle };
   await lifecycle.serve(parts.loadMs);
   // Not before now: a thread costs tens of milliseconds that no cold start should wait for.

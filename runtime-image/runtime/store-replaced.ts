@@ -1,7 +1,7 @@
 // Deletes what no longer counts of a key, the oldest first: so that the newest value hides the others until it is itself deleted.
 import { PlatformError } from "../contract/errors.ts";
-import { STORE_CLEARING_COUNT_MAX } from "../contract/limits.ts";
 import type { BucketName } from "../library/bridge.ts";
+import { createClearingBacklog } from "./store-clearing.ts";
 import { noteIn } from "./store-expiry.ts";
 import type { StoreRequests } from "./store-requests.ts";
 
@@ -12,38 +12,31 @@ interface Place {
 }
 
 interface Written extends Place {
+  readonly byteCount: number;
   readonly replacedRevision: number | undefined; // 0: none.
   readonly entryRevision: number | null; // What says when it ends, where it does.
 }
 
 export interface ReplacedValues {
   /**
-   * After a write: deletes what it replaced, behind the writer's back as long as few do so. An instance that ends in between leaves
-   * values that nobody sees; the next write or removal of the key deletes them.
+   * After a write: what it replaced is deleted when the instance next pauses, so that no write waits for the deletion of the one
+   * before. An instance that is killed first leaves values that nobody sees; the next write or removal of their keys deletes them.
    */
   clearAway(written: Written): Promise<void>;
   /** Deletes the value of this revision, with what was noted beside it, and everything older. */
   removeUpTo(place: Place & { readonly note: string }): Promise<void>;
+  /** Resolves when nothing waits to be deleted any more. */
+  settle(): Promise<void>;
 }
 
 const OLDER_COUNT_MAX = 1_000; // Values of one key that one removal deletes; more than one is rare.
 
 export function createReplacedValues(requests: StoreRequests): ReplacedValues {
-  let clearingCount = 0;
-
-  const clear = async (written: Written): Promise<void> => {
+  const backlog = createClearingBacklog<Written>(async (written) => {
     const { bucket, replacedRevision, entryRevision } = written;
-    if (replacedRevision === 0) return;
-    clearingCount += 1;
-    try {
-      if (replacedRevision !== undefined && entryRevision === null) await requests.erase(bucket, replacedRevision);
-      else await eraseEntries((await removeBelow(written)).filter((entry) => entry !== entryRevision));
-    } catch {
-      // The write itself stands, and what it replaced is hidden. The next one clears it away.
-    } finally {
-      clearingCount -= 1;
-    }
-  };
+    if (replacedRevision !== undefined && entryRevision === null) await requests.erase(bucket, replacedRevision);
+    else await eraseEntries((await removeBelow(written)).filter((entry) => entry !== entryRevision));
+  });
   /** Gives what said when they end. */
   const removeBelow = async ({ bucket, subject, revision }: Place): Promise<number[]> => {
     const entries: number[] = [];
@@ -60,8 +53,7 @@ export function createReplacedValues(requests: StoreRequests): ReplacedValues {
   };
   return {
     clearAway: async (written) => {
-      const clearing = clear(written);
-      if (clearingCount > STORE_CLEARING_COUNT_MAX) await clearing;
+      if (written.replacedRevision !== 0) await backlog.add(written);
     },
     removeUpTo: async ({ note, ...place }) => {
       const entries = [...(await removeBelow(place)), ...entryNotedIn(note)];
@@ -73,6 +65,7 @@ export function createReplacedValues(requests: StoreRequests): ReplacedValues {
       // A counter that came in between goes on with the entry. One that stays costs a look when its time comes.
       if (current === null) await eraseEntries(entries).catch(() => undefined);
     },
+    settle: () => backlog.settle(),
   };
 }
 

@@ -1,8 +1,9 @@
 // The few requests of JetStream that the store needs, made by hand: the client's own modules would be loaded by every cold start.
 import { PlatformError } from "../contract/errors.ts";
 import { STORE_REQUEST_TIMEOUT_MS, STORE_WAIT_TIMEOUT_MS } from "../contract/limits.ts";
-import { storeStream } from "../contract/subjects.ts";
+import { storePrefix, storeStream } from "../contract/subjects.ts";
 import { RevisionConflict, type BucketName, type StoredValue } from "../library/bridge.ts";
+import { fillIn, fullBecause } from "./store-full.ts";
 import { BusFailure, type BusAnswer, type BusQuestion } from "./bus-questions.ts";
 
 export interface StoreRequests {
@@ -64,6 +65,11 @@ export function createStoreRequests(ask: Ask): StoreRequests {
       isSafeAgain: true,
       read: (answer) => apiAnswer(answer) as StreamInfo, // The broker's own answer; it was looked through for errors.
     });
+  const full = async ({ subject, bytes }: NewValue, { detail }: StoreFull): Promise<PlatformError> => {
+    const bucket: BucketName = subject.startsWith(storePrefix("sessions")) ? "sessions" : "data";
+    const fill = fillIn(await info(bucket, "none", 0));
+    return new PlatformError("STORE_FULL", { detail: fullBecause(bucket, fill, { byteCount: bytes.length, text: detail.detail ?? "" }) });
+  };
   return {
     lastOf: (bucket, subject) => directGet(bucket, { last_by_subj: subject }),
     firstOf: (bucket, filter) => directGet(bucket, { seq: 1, next_by_subj: filter }),
@@ -74,6 +80,8 @@ export function createStoreRequests(ask: Ask): StoreRequests {
         // Where it was done and nobody heard so, its own revision would look like another's.
         isSafeAgain: value.expectedRevision === undefined,
         read: revisionIn,
+      }).catch(async (thrown: unknown) => {
+        throw thrown instanceof StoreFull ? await full(value, thrown) : thrown;
       }),
     erase: (bucket, revision) =>
       carryOut(ask, {
@@ -145,6 +153,9 @@ function revisionIn(answer: BusAnswer): number {
   return seq;
 }
 
+/** As the broker says it; which limit it means is asked where something was to be written. */
+class StoreFull extends PlatformError {}
+
 interface ApiError {
   readonly err_code?: number;
   readonly description?: string;
@@ -156,7 +167,7 @@ function apiAnswer(answer: BusAnswer): object {
   if (error === undefined) return value;
   const code = error.err_code ?? 0;
   if (code === WRONG_LAST_SEQUENCE) throw new RevisionConflict("another write came first");
-  if (NO_ROOM.has(code)) throw new PlatformError("STORE_FULL", { detail: `The broker says: ${error.description ?? code}.` });
+  if (NO_ROOM.has(code)) throw new StoreFull("STORE_FULL", { detail: error.description ?? `code ${code}` });
   if (NOT_READY.has(code)) throw new BusFailure("unsent", `the broker says: ${error.description ?? code}`);
   throw new PlatformError("INTERNAL", { detail: `The store refused: ${error.description ?? code}.` });
 }

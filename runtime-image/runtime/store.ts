@@ -10,8 +10,13 @@ import { createStoreRequests, type StoreRequests } from "./store-requests.ts";
 import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./store-subjects.ts";
 import { nextKeys, type KeyRanges, type LargeRanges } from "./store-walk.ts";
 
+export interface InstanceStore extends Store {
+  /** Does what was put off. An instance that ends without it leaves values that nobody sees. */
+  settle(): Promise<void>;
+}
+
 /** Asks nothing, and costs nothing, before it is first used. */
-export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceManifest, "instanceId">): Store {
+export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceManifest, "instanceId">): InstanceStore {
   // Other instances of the app could have the broker send here what it would answer them, if they knew where.
   const requests = createStoreRequests(bus.asker(storeAnswersTo(manifest.instanceId, randomBytes(12).toString("hex"))));
   const replaced = createReplacedValues(requests);
@@ -31,6 +36,7 @@ export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceMani
         bucket,
         subject,
         revision,
+        byteCount: bytes.length,
         replacedRevision: expectedRevision,
         entryRevision: expiry?.entryRevision ?? null,
       });
@@ -53,6 +59,7 @@ export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceMani
         .slice(0, limit);
     },
     count: async (bucket, prefix) => requests.countOf(bucket, filterBelow(bucket, prefix)),
+    settle: () => replaced.settle(),
   };
 }
 

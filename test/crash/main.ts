@@ -90,7 +90,7 @@ async function killAndFreeze(settings: Settings): Promise<readonly Loss[]> {
     await world.close();
   }
   for (const line of summaryLines(blows)) say(line);
-  for (const [reason, count] of [...world.traffic.failures].toSorted()) say(`a write was answered "${reason}": ${count} times`);
+  for (const [reason, count] of world.traffic.failures) say(`a write was answered "${reason}": ${count} times`);
   const left = await processesOf(world.home);
   if (left.length > 0) throw new Error(`still running: ${left.map(({ command }) => command).join("\n")}`);
   if (losses.length === 0) await rm(world.home, { recursive: true, force: true });

@@ -140,6 +140,7 @@ describe.each(ENGINE_NAMES)("JSON routes on engine %s", (engine) => {
         const onProduction = await platform.get("production", `/answer/${number}`);
         expect(onProduction.status).toBe(status);
         expect(JSON.parse(onProduction.text)).toMatchObject({ message });
+        expect(onStaging.text).not.toMatch(/library\.js|main\.js|\/src\/json\//);
         expect(onProduction.text).not.toMatch(/stack|index\.js/);
       },
     );

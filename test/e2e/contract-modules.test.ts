@@ -63,6 +63,8 @@ try { views = require("@architect/views/page"); } catch (error) { views = error.
 exports.handler = async () => ${says('[require("@architect/shared/greeting"), require("@architect/shared"), views].join(", ")')};
 `;
 
+const VARIABLES = `exports.handler = async () => ${says('[process.env.GREETING, process.env.PLACE, process.env.NODE_ENV].join(" ")')};\n`;
+
 const packaged = (folder: string, name: string, exported: string): Record<string, string> => ({
   [`${folder}node_modules/${name}/package.json`]: JSON.stringify({ name, version: "1.0.0", main: "main.js" }),
   [`${folder}node_modules/${name}/main.js`]: `module.exports = ${JSON.stringify(exported)};\n`,
@@ -86,7 +88,13 @@ get /from
 get /views
 post /views
 any /views-too
+get /variables
+get /no-variables
 `,
+  ".env": "GREETING=hello\n@staging\nPLACE=staging\n@production\nPLACE=production\n",
+  "src/http/get-variables/index.js": VARIABLES,
+  "src/http/get-no_variables/index.js": VARIABLES,
+  "src/http/get-no_variables/config.arc": "@arc\nenv false\n",
   "src/http/get-cjs/index.js": `exports.handler = async () => ${says('"cjs " + typeof require')};\n`,
   "src/http/get-cjs_file/index.cjs": `exports.handler = async () => ${says('"cjs file " + __filename.split("/").pop()')};\n`,
   "src/http/get-esm_file/index.mjs": `import { sep } from "node:path";\nexport const handler = async () => ${says('"esm file " + typeof require + sep')};\n`,
@@ -169,6 +177,11 @@ describe.each<[generation: string, engine: EngineName]>([
     expect((await get("/views", { method: "POST" })).text).toBe("hello, shared index, MODULE_NOT_FOUND");
   });
 
+  it("gets the variables of .env that its environment has, unless its own @arc says that it does without", async () => {
+    expect((await get("/variables")).text).toBe("hello staging staging");
+    expect((await get("/no-variables")).text).toBe("  staging");
+  });
+
   it("gets a context with its request's id, its name and its time", async () => {
     const answer = await get("/context");
     const context = JSON.parse(answer.text) as Record<string, unknown>; // CONTEXT writes it.
@@ -216,5 +229,31 @@ describe("generations side by side", () => {
     const answer = await platform.get("staging", path);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers["content-type"]).toMatch(type);
+  });
+});
+
+describe("an app that wants raw JSON", () => {
+  let platform: RunningPlatform;
+  let app = "";
+
+  beforeAll(async () => {
+    app = await makeApp({
+      "app.arc": "@app\nraw-json\n\n@orchestrator\nraw-json true\n\n@http\npost /\n",
+      "src/http/post-index/index.js": handler("const { body, isBase64Encoded } = request; return { got: { body, isBase64Encoded } };"),
+    });
+    platform = await startPlatform({ app, engine: "process", flags: ["--no-watch"] });
+  });
+
+  afterAll(async () => {
+    await platform.stop();
+    await rm(app, { recursive: true, force: true });
+  });
+
+  it.each([
+    ["application/json", '{"a":"ä"}', { body: '{"a":"ä"}', isBase64Encoded: false }],
+    ["text/plain", "plain", { body: Buffer.from("plain").toString("base64"), isBase64Encoded: true }],
+  ])("gets a body of %s as it should", async (type, body, got) => {
+    const answer = await platform.get("staging", "/", { method: "POST", headers: { "content-type": type }, body });
+    expect(JSON.parse(answer.text)).toEqual({ got });
   });
 });

@@ -18,7 +18,6 @@ describe("documents and sessions under traffic", () => {
 
   afterAll(async () => {
     await world.close();
-    expect(await processesOf(world.home)).toEqual([]);
     await rm(world.home, { recursive: true, force: true });
   });
 
@@ -34,6 +33,11 @@ describe("documents and sessions under traffic", () => {
     await world.freeze(kind, FREEZE_MS);
     await world.writeFor(WRITES_AFTER);
     expect(await world.compare()).toEqual([]);
+  });
+
+  it("leave nothing running when the platform is stopped after all this", async () => {
+    await world.close();
+    expect(await processesOf(world.home)).toEqual([]);
   });
 });
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { dockerLeftoversOf, processesOf } from "../support/leftovers.ts";
-import { CHECKOUT, ENGINE_NAMES, freePort, makeApp, startPlatform } from "../support/platform.ts";
+import { INSTANCE_READY_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { CHECKOUT, ENGINE_NAMES, freePort, handler, makeApp, startPlatform, writeFiles } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 describe.each(ENGINE_NAMES)("a stop while the engine %s starts", (engine) => {
@@ -34,6 +35,42 @@ describe.each(ENGINE_NAMES)("a stop while the engine %s starts", (engine) => {
     });
     expect(await processesOf(app)).toEqual([]);
     expect(await dockerLeftoversOf(join(app, ".orchestrator"))).toEqual([]);
+    await rm(app, { recursive: true, force: true });
+  });
+});
+
+describe("a stop while a deploy waits for a function that hangs while it loads", () => {
+  const HANGING = { "src/http/get-index/index.js": `while (true);\n${handler("return 2;")}` };
+
+  it("does not wait for it in a first start", async () => {
+    const app = await makeApp(HANGING);
+    const flags = ["--staging-port", "--production-port", "--api-port"];
+    const ports = (await Promise.all(flags.map(async (flag) => [flag, `${await freePort()}`]))).flat();
+    const child = spawn(process.execPath, [join(CHECKOUT, "orchestrator/bin.mjs"), "up", app, "--engine", "process", ...ports]);
+    const hasInstance = async (): Promise<boolean> => (await processesOf(app)).some(({ command }) => command.includes("/runtime/"));
+    await until(hasInstance, { timeoutMs: 30_000, what: "the instance that hangs" });
+    const startMs = performance.now();
+    child.kill("SIGINT");
+    await once(child, "exit");
+    expect(child.exitCode).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(INSTANCE_READY_TIMEOUT_MS / 2);
+    expect(await processesOf(app)).toEqual([]);
+    await rm(app, { recursive: true, force: true });
+  });
+
+  it("does not wait for it, and does not put it live", async () => {
+    const app = await makeApp({ "src/http/get-index/index.js": handler("return 1;") });
+    const platform = await startPlatform({ app, engine: "process" });
+    const instanceCount = async (): Promise<number> =>
+      (await processesOf(platform.home)).filter(({ command }) => command.includes("main.js")).length;
+    const before = await instanceCount();
+    await writeFiles(app, HANGING);
+    await until(async () => (await instanceCount()) > before, { timeoutMs: 20_000, what: "the instance that hangs" });
+    const startMs = performance.now();
+    expect(await platform.stop()).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(INSTANCE_READY_TIMEOUT_MS / 2);
+    expect(platform.events.filter(({ text }) => /reloaded|DEPLOY_FAILED/.test(text ?? ""))).toEqual([]);
+    expect(await processesOf(platform.home)).toEqual([]);
     await rm(app, { recursive: true, force: true });
   });
 });

@@ -229,12 +229,12 @@ describe("a backup", () => {
   it("made while functions write misses no document that was there all the time, and has each as a whole", async () => {
     const { owner } = await app("busy");
     await imported(owner, linesOf(Array.from({ length: 800 }, (_, n) => ({ table: "t", key: `k${n}`, n: 0 }))));
-    let isOver = false;
+    const writers = { areOver: false };
     const writing = (async () => {
-      for (let n = 1; !isOver; n += 1) await data.set({ table: "t", key: `k${(n * 7) % 800}`, n, text: "x".repeat(n % 3_000) });
+      for (let n = 1; !writers.areOver; n += 1) await data.set({ table: "t", key: `k${(n * 7) % 800}`, n, text: "x".repeat(n % 3_000) });
     })();
     const paths = [await backedUp(owner, "busy1"), await backedUp(owner, "busy2"), await backedUp(owner, "busy3")];
-    isOver = true;
+    writers.areOver = true;
     await writing;
     for (const path of paths) {
       const other = await app(`copy of ${path.slice(-5)}`.replaceAll(" ", ""));

@@ -25,7 +25,7 @@ export async function mountSmallDisk(folder: string, bytes: number): Promise<Sma
   await run("mount", ["-o", "loop", image, folder]);
   const ballast = join(folder, "ballast");
   return {
-    fill: async (leftBytes) => writeUntilFull(ballast, (await freeBytesOf(folder)) - leftBytes, leftBytes === 0),
+    fill: async (leftBytes) => writeUntilFull(ballast, leftBytes === 0 ? Infinity : (await freeBytesOf(folder)) - leftBytes),
     makeRoom: () => rm(ballast, { force: true }),
     unmount: async () => {
       await run("umount", [folder]);
@@ -39,10 +39,10 @@ async function freeBytesOf(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-async function writeUntilFull(path: string, byteCount: number, isToTheLast: boolean): Promise<void> {
+async function writeUntilFull(path: string, byteCount: number): Promise<void> {
   const file = await open(path, "a");
   try {
-    for (let written = 0; isToTheLast || written < byteCount; written += BLOCK_BYTES) await file.write(Buffer.alloc(BLOCK_BYTES, 1));
+    for (let written = 0; written < byteCount; written += BLOCK_BYTES) await file.write(Buffer.alloc(BLOCK_BYTES, 1));
   } catch (error) {
     const isFull = error instanceof Error && "code" in error && error.code === "ENOSPC";
     if (!isFull) throw error;

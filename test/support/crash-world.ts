@@ -87,6 +87,7 @@ export class CrashWorld {
   /** SIGKILL, and nothing else. */
   async strike(kind: KillKind): Promise<void> {
     const victims = await this.#victims(kind);
+    if (victims.length === 0) throw new Error(`no process to kill: ${kind}`);
     await signal(victims, "SIGKILL");
     const isDown = async (): Promise<boolean> => (await lost(victims)).length === victims.length;
     await until(isDown, { timeoutMs: RECOVERY_TIMEOUT_MS, what: `${kind} is gone` });

@@ -33,7 +33,7 @@ async function watched(files: Record<string, string>, included: readonly string[
 }
 
 describe("watchApp", () => {
-  it.each(["app.arc", "arc.yml", "package.json", ".env", "prefs.arc"])("notices %s", async (name) => {
+  it.each(["app.arc", "arc.yml", "package.json", "package-lock.json", ".env", "prefs.arc"])("notices %s", async (name) => {
     const { folder, seen, notices } = await watched({}, ["src"]);
     await notices(async () => writeFile(join(folder, name), "a"));
     await notices(async () => writeFile(join(folder, name), "b"));

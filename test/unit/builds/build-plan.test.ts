@@ -135,4 +135,12 @@ describe("a function's folder", () => {
     expect(error.detail.problems?.join("\n")).toContain("get-index/index.js:1:");
     expect(error.detail.problems?.join("\n")).toContain("get-a has none of");
   });
+
+  it("has its problems told together with those of the static files", async () => {
+    await write({ "src/http/get-index/index.js": "const = 1", "public/two\nlines.txt": "" });
+    const error = await refusal();
+    const told = error.detail.problems?.join("\n") ?? "";
+    for (const part of ["SITE_INVALID", "two\\nlines", "FUNCTION_INVALID", "get-index/index.js:1:"]) expect(told).toContain(part);
+    for (const remedy of ["@static ignore", "Mend the line"]) expect(error.detail.remedy).toContain(remedy);
+  });
 });

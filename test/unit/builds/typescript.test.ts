@@ -52,6 +52,20 @@ describe("a function in TypeScript", () => {
     expect(await app.run(NAME)).toEqual(["a", "beside"]);
   });
 
+  it.each([
+    ["index.mjs", 'import { a } from "@architect/shared/lib/a.ts"; export const handler = () => a;'],
+    ["index.js", 'const { a } = require("@architect/shared/lib/a.ts"); exports.handler = () => a;'],
+    ["index.cjs", 'exports.handler = () => import( "@architect/shared/lib/a.ts" );'],
+  ])("is named as the mistake where %s asks for shared TypeScript by its source's name", async (file, code) => {
+    const app = await appOf({ [`${NAME}/${file}`]: code, "src/shared/lib/a.ts": "export const a: number = 1;" });
+    await expect(app.plan()).rejects.toMatchObject({
+      code: "FUNCTION_INVALID",
+      detail: {
+        problems: [`${NAME}/${file}: imports "@architect/shared/lib/a.ts"; JavaScript finds it as "@architect/shared/lib/a.js"`],
+      },
+    });
+  });
+
   it("sees shared code in TypeScript and in JavaScript, with its own packages", async () => {
     const app = await appOf({
       [`${NAME}/index.ts`]: `

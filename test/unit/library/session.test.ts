@@ -1,5 +1,6 @@
 // Sessions: what is read, what is written, which cookie names them, and when they end.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { PlatformError } from "../../../runtime-image/contract/errors.ts";
 import { functions } from "../../../runtime-image/library/functions.ts";
 import { cookieValueOf, newSessionId, secretOf, sessionCookieOf, storeKeyOf } from "../../../runtime-image/library/session-id.ts";
 import { version1, version2 } from "../../support/library-events.ts";
@@ -199,6 +200,17 @@ describe("the end of a session", () => {
     vi.restoreAllMocks();
     expect(await read(cookie)).toEqual({ b: 2 });
     expect(key).toHaveLength(64);
+  });
+
+  it("is left for another visit where the store is full, and what else goes wrong is told", async () => {
+    const cookie = `_idx=${await write({ a: 1 })}`;
+    vi.setSystemTime(Date.now() + 2 * DAY_MS);
+    const put = vi.spyOn(instance.store, "put");
+    put.mockRejectedValueOnce(new PlatformError("STORE_FULL"));
+    expect(await read(cookie)).toEqual({ a: 1 });
+    put.mockRejectedValueOnce(new PlatformError("STORE_UNAVAILABLE"));
+    await expect(read(cookie)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    vi.restoreAllMocks();
   });
 });
 

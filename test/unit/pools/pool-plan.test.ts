@@ -1,6 +1,6 @@
 // The pool plan: what is started and stopped, decided from plain values.
 import { describe, expect, it } from "vitest";
-import { BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS } from "../../../runtime-image/contract/limits.ts";
+import { BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS, INSTANCE_START_COUNT_AT_ONCE } from "../../../runtime-image/contract/limits.ts";
 import {
   type PoolInstance,
   type PoolSpec,
@@ -97,6 +97,32 @@ describe("planPools", () => {
     const { actions } = plan([bad, good], [], [[bad.poolKey, { count: 1, lastEpochMs: NOW }]]);
     const startsOf = (spec: PoolSpec) => actions.filter((action) => action.kind === "start" && action.pool === spec).length;
     expect([startsOf(bad), startsOf(good)]).toEqual([1, 2]);
+  });
+});
+
+describe("planPools with more to start than a machine can at a time", () => {
+  const many = Array.from({ length: 3 * INSTANCE_START_COUNT_AT_ONCE }, (_, index) => pool(`many-${index}`));
+
+  it("starts so many, and no more before one of them is ready", () => {
+    const { actions } = plan(many, []);
+    expect(actions).toHaveLength(INSTANCE_START_COUNT_AT_ONCE);
+    const first = many.slice(0, INSTANCE_START_COUNT_AT_ONCE);
+    const starting = first.map((one) => instance(one, "starting"));
+    expect(plan(many, starting).actions).toEqual([]);
+    const [one, ...others] = first;
+    if (one === undefined) throw new Error("there are none");
+    const next = plan(many, [instance(one, "ready"), ...others.map((other) => instance(other, "starting"))]).actions;
+    expect(next).toEqual([{ kind: "start", pool: many[INSTANCE_START_COUNT_AT_ONCE] }]);
+  });
+
+  it("leaves room for others where many pools fail", () => {
+    const failing = many.map((one): [string, { count: number; lastEpochMs: number }] => [one.poolKey, { count: 9, lastEpochMs: 0 }]);
+    const good = pool("good");
+    const { actions } = plan([...many, good], [], failing);
+    expect(actions).toContainEqual({ kind: "start", pool: good });
+    expect(actions.length).toBeLessThanOrEqual(INSTANCE_START_COUNT_AT_ONCE / 2 + 1);
+    const hanging = many.slice(0, INSTANCE_START_COUNT_AT_ONCE / 2).map((one) => instance(one, "starting"));
+    expect(plan([...many, good], hanging, failing).actions).toEqual([{ kind: "start", pool: good }]);
   });
 });
 

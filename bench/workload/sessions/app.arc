@@ -1,0 +1,7 @@
+@app
+bench-sessions
+
+@http
+get /plain
+get /session
+post /session

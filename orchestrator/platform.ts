@@ -48,6 +48,8 @@ export interface Platform {
   publish(planned: AppPlan): Promise<Publication>;
   promote(): Promise<DeployOutcome>;
   isPromoted(): boolean;
+  /** Ends the wait of deploys for their instances, before a stop. */
+  giveUp(): void;
   /** Does what could wait until an app answers. */
   settle(): Promise<void>;
   /** Finishes requests in flight and leaves nothing running. */

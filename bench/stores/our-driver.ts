@@ -1,13 +1,13 @@
 // Documents as a function uses them: the library over a bridge, as the runtime lays it in an instance.
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
-import { layBridge, type Store } from "../../runtime-image/library/bridge.ts";
+import { layBridge } from "../../runtime-image/library/bridge.ts";
 import { count, get, set } from "../../runtime-image/library/data.ts";
 import { connectBus } from "../../runtime-image/runtime/bus.ts";
-import { createStore } from "../../runtime-image/runtime/store.ts";
+import { createStore, type InstanceStore } from "../../runtime-image/runtime/store.ts";
 import type { Driver } from "./driver.ts";
 
 export interface OurDriver extends Driver {
-  readonly store: Store;
+  readonly store: InstanceStore;
   /** A page of 100 after this cursor. */
   page(table: string, cursor: string): Promise<unknown>;
   count(table: string): Promise<unknown>;

@@ -54,11 +54,20 @@ export async function startPostgres({ stack, signal }: Started): Promise<{ port:
   const as = isRoot ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
   const folder = await makeFolder("postgres", stack);
   if (isRoot) await chown(folder, await idOf("-u"), await idOf("-g"));
-  const [command = "", ...args] = [...as, join(binaries, "initdb"), "-D", folder, "-U", "bench", "--auth=trust", "--encoding=UTF8"];
+  const [command = "", ...args]: string[] = [
+    ...as,
+    join(binaries, "initdb"),
+    "-D",
+    folder,
+    "-U",
+    "bench",
+    "--auth=trust",
+    "--encoding=UTF8",
+  ];
   await run(command, args, { timeoutMs: READY_TIMEOUT_MS, signal });
   const port = await pickFreePort(HOST);
   const settings = ["-c", `listen_addresses=${HOST}`, "-c", `port=${port}`, "-c", `unix_socket_directories=${folder}`];
-  const [program = "", ...programArgs] = [...as, join(binaries, "postgres"), "-D", folder, ...settings];
+  const [program = "", ...programArgs]: string[] = [...as, join(binaries, "postgres"), "-D", folder, ...settings];
   const server = await start({
     command: program,
     args: programArgs,

@@ -6,9 +6,8 @@ import type { Driver } from "./driver.ts";
 import { openOurs, type OurDriver } from "./our-driver.ts";
 import { openPostgres } from "./postgres-driver.ts";
 import { openRedis } from "./redis-driver.ts";
-import type { Report, Target, Task } from "./worker.ts";
+import { KEY_COUNT, type Report, type Target, type Task } from "./worker.ts";
 
-const KEY_COUNT = 1_000; // Documents that are read and written in turn.
 const FILL_COUNT_AT_ONCE = 256;
 const DOCUMENT = {
   name: "Ada Lovelace",
@@ -47,6 +46,9 @@ async function carryOut({ driver, ours }: Opened, task: Task): Promise<Report> {
       return together(task, async (index) => driver.set(keyOf(index % KEY_COUNT), { ...DOCUMENT, index }));
     case "gets at once":
       return together(task, async (index) => driver.get(keyOf(index % KEY_COUNT)));
+    case "settle":
+      await ours?.store.settle();
+      return { samplesMs: [], perS: 0 };
     case "fill":
       return fill(owned(ours), task);
     case "page":

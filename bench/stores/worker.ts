@@ -13,9 +13,12 @@ export type Target =
 export type Task =
   | { readonly kind: "get" | "set"; readonly sampleCount: number }
   | { readonly kind: "gets at once" | "sets at once"; readonly atOnceCount: number; readonly durationMs: number }
+  | { readonly kind: "settle" } // What a store does behind its writers' backs is done.
   | { readonly kind: "fill"; readonly table: string; readonly documentCount: number }
   | { readonly kind: "page"; readonly table: string; readonly documentCount: number; readonly sampleCount: number }
   | { readonly kind: "count"; readonly table: string; readonly sampleCount: number };
+
+export const KEY_COUNT = 1_000; // Documents that are read and written in turn.
 
 export interface Report {
   readonly samplesMs: readonly number[]; // Of each operation, where they follow one another.

@@ -162,7 +162,9 @@ interface Watching extends Deploying {
   readonly warnings: readonly string[]; // That were shown.
 }
 
-function reloadOnChange({ settings, record, platform, output, stop, app: first, warnings, planned: firstPlan }: Watching): { close(): void } {
+function reloadOnChange({ settings, record, platform, output, stop, app: first, warnings, planned: firstPlan }: Watching): {
+  close(): void;
+} {
   let known = idsOf(firstPlan);
   let warned = warnings;
   let isBusy = false;

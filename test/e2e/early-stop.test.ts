@@ -44,8 +44,8 @@ describe("a stop while a deploy waits for a function that hangs while it loads",
 
   it("does not wait for it in a first start", async () => {
     const app = await makeApp(HANGING);
-    const flags = ["--staging-port", "--production-port", "--api-port"];
-    const ports = (await Promise.all(flags.map(async (flag) => [flag, `${await freePort()}`]))).flat();
+    const ports: string[] = [];
+    for (const flag of ["--staging-port", "--production-port", "--api-port"]) ports.push(flag, `${await freePort()}`);
     const child = spawn(process.execPath, [join(CHECKOUT, "orchestrator/bin.mjs"), "up", app, "--engine", "process", ...ports]);
     const hasInstance = async (): Promise<boolean> => (await processesOf(app)).some(({ command }) => command.includes("/runtime/"));
     await until(hasInstance, { timeoutMs: 30_000, what: "the instance that hangs" });

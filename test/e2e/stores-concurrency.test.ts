@@ -56,7 +56,7 @@ describe.each(ENGINE_NAMES)("many writers in two instances on engine %s", (engin
     const headers = { "content-type": "application/json", ...(cookie === "" ? {} : { cookie }) };
     const path = PLACES[place % PLACES.length] ?? "";
     const answer: Answer = await platform.get("staging", path, { method: "POST", body: JSON.stringify({ act, value }), headers });
-    expect(answer.status, answer.text).toBe(200);
+    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
     return JSON.parse(answer.text) as { pid: number; result: unknown }; // HANDLER wrote it.
   };
   const result = async (place: number, act: string, value: unknown): Promise<unknown> => (await send(place, act, value)).result;

@@ -175,7 +175,7 @@ describe("documents whose ttl is over", () => {
   it("cost a look at themselves, however many others will end one day", async () => {
     const { sweepIn, asked, counts } = await app();
     const set = (keys: readonly string[], ttl: number) =>
-      Promise.all(keys.map((key, index) => Promise.resolve(data.set({ table: "t", key, ttl: ttl + (index % 1_000) }))));
+      Promise.all(keys.map(async (key, index) => data.set({ table: "t", key, ttl: ttl + (index % 1_000) })));
     const keys = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name} ${index}`);
     for (let part = 0; part < 4; part += 1) await set(keys(`later ${part}`, 500), inSeconds(86_400));
     await sweepIn(0);
@@ -194,7 +194,7 @@ describe("documents whose ttl is over", () => {
   it("are taken away after the broker was killed in the middle of it, and what is not over is still there", async () => {
     const { sweepIn, counts, owner } = await app();
     const keys = Array.from({ length: 300 }, (_, index) => `k${String(index).padStart(3, "0")}`);
-    await Promise.all(keys.map((key, index) => data.set({ table: "t", key, ttl: inSeconds(index % 2 === 0 ? 60 : 7_200) })));
+    await Promise.all(keys.map(async (key, index) => data.set({ table: "t", key, ttl: inSeconds(index % 2 === 0 ? 60 : 7_200) })));
     const sweeping = sweepIn(HOUR_MS).catch(() => 0);
     await until(async () => (await owner.store.count("data", "")) < 290, { timeoutMs: 20_000 });
     await killBroker(world);

@@ -86,7 +86,8 @@ describe("users", () => {
       `$JS.API.STREAM.INFO.KV_${name}`,
       `$JS.API.STREAM.MSG.DELETE.KV_${name}`,
     ];
-    const publish = ["o.i1.>", ...bucket("sessions"), ...bucket("data")];
+    const [documents = "", ...questions] = bucket("data");
+    const publish = ["o.i1.>", ...bucket("sessions"), documents, "$KV.expiry.>", ...questions];
     expect([nats.pub, nats.sub, nats.resp]).toEqual([{ allow: publish }, { allow: ["i.i1.>"] }, undefined]);
   });
 });

@@ -1,4 +1,5 @@
 // The sessions and documents of every app and environment, for their owner: a line to each, opened when it is first needed.
+import { setTimeout as delay } from "node:timers/promises";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { Store } from "../../runtime-image/library/bridge.ts";
 import { createStore } from "../../runtime-image/runtime/store.ts";
@@ -22,8 +23,11 @@ export interface Stores {
 
 interface Opened {
   readonly line: StoreLine;
+  readonly settle: () => Promise<void>;
   readonly stores: AppStores;
 }
+
+const SETTLE_TIMEOUT_MS = 1_000;
 
 export function createStores({ url, signer }: { readonly url: string; readonly signer: BrokerSigner }): Stores {
   const opened = new Map<string, Promise<Opened>>();
@@ -32,13 +36,16 @@ export function createStores({ url, signer }: { readonly url: string; readonly s
     const access = { url, ...(await signer.storeKeeperCredentials(appId, environment)) };
     const line = await openStoreLine(access, `orchestrator stores ${appId} ${environment}`);
     const store = createStore({ asker: () => line.ask }, { instanceId: "" }); // Answers come to the line's own inbox.
-    return { line, stores: { store, requests: createStoreRequests(line.ask), messages: line.messages } };
+    return { line, settle: () => store.settle(), stores: { store, requests: createStoreRequests(line.ask), messages: line.messages } };
   };
   const end = async (name: string): Promise<void> => {
     const ending = opened.get(name);
     opened.delete(name);
     const known = await ending?.catch(() => null); // One that never opened needs no closing.
-    await known?.line.close();
+    if (known === undefined || known === null) return;
+    // What it put off. A broker that is away must not keep the platform from ending.
+    await Promise.race([known.settle(), delay(SETTLE_TIMEOUT_MS, undefined, { ref: false })]);
+    await known.line.close();
   };
   return {
     of: async (appId, environment) => {

@@ -146,6 +146,7 @@ export const STORE_REQUEST_COUNT_MAX = 4_096; // Questions of one instance on th
 export const STORE_CLEARING_PAUSE_MS = 5; // A handler that writes several documents one after the other is done with them by then.
 export const STORE_CLEARING_COUNT_MAX = 1_000; // Replaced values that wait for a pause; with more, each new one has an old one deleted at once.
 export const STORE_CLEARING_BYTES_MAX = 8_000_000; // The same for their bytes: what the disk holds in vain when an instance is killed.
+export const STORE_CLEARING_SAME_KEY_COUNT_MAX = 16; // The same for one key: who destroys it deletes them all, the oldest first.
 export const STORE_CLEARING_AT_ONCE_COUNT = 2; // In a pause of this instance others may write, and wait for each deletion before them.
 export const STORE_CLEARING_AT_ONCE_COUNT_MAX = 64; // Beside the writers; beyond, they wait for one.
 export const STORE_LIST_LEAF_COUNT_MAX = 1_024; // Keys that one answer of a listing may hold; more, and the range is divided.

@@ -29,7 +29,7 @@ export interface ReplacedValues {
   settle(): Promise<void>;
 }
 
-const OLDER_COUNT_MAX = 1_000; // Values of one key that one removal deletes; more than one is rare.
+const OLDER_COUNT_MAX = 10_000; // Hidden values of one key: some for each instance that writes it all the time.
 
 export function createReplacedValues(requests: StoreRequests): ReplacedValues {
   const backlog = createClearingBacklog<Written>(async (written) => {
@@ -46,7 +46,8 @@ export function createReplacedValues(requests: StoreRequests): ReplacedValues {
       await requests.erase(bucket, oldest.revision);
       entries.push(...entryNotedIn(oldest.note));
     }
-    return entries;
+    // Without those that hide them they would be seen.
+    throw new PlatformError("STORE_UNAVAILABLE", { detail: "A value is written faster than what it replaces can be removed." });
   };
   const eraseEntries = async (entries: readonly number[]): Promise<void> => {
     for (const revision of new Set(entries)) await requests.erase("data", revision);

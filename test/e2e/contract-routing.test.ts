@@ -41,6 +41,10 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
     expect(reached.pathParameters).toBeUndefined();
   });
 
+  it("keeps /_static for files, also where there are none", async () => {
+    expect(problemOf(await get("/_static/app.css"))).toMatchObject({ status: 404, code: "ROUTE_NOT_FOUND" });
+  });
+
   it.each([
     ["/shop/list", "get-shop-list"],
     ["/shop/tea", "get-shop-000item"],

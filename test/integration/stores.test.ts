@@ -5,6 +5,7 @@ import { ensureAccount } from "../../orchestrator/nats/account-directory.ts";
 import type { SignedAccount } from "../../orchestrator/nats/accounts.ts";
 import { openConnection } from "../../orchestrator/nats/connection.ts";
 import { loadBrokerKeys } from "../../orchestrator/nats/keys.ts";
+import { createStores } from "../../orchestrator/stores/stores.ts";
 import { RevisionConflict, type Store } from "../../runtime-image/library/bridge.ts";
 import { data } from "../../runtime-image/library/data.ts";
 import { describeStore } from "../conformance/store-behaviour.ts";
@@ -59,6 +60,28 @@ describe("what functions count and keep", () => {
     for (const key of keys.slice(0, 3)) await store.remove("data", key);
     await store.put("data", "6161.ff", Buffer.alloc(200_000));
     expect(await store.count("data", "6161.")).toBe(keys.length - 2);
+  });
+
+  it("deletes what was replaced when it has a moment, or is about to end", async () => {
+    const store = await world.store({ appId: "replacing" });
+    const owner = createStores({ url: world.broker.broker.url, signer: world.broker.signer });
+    const { messages } = await owner.of("replacing", "staging");
+    const messageCount = async (): Promise<number> => {
+      let count = 0;
+      for await (const _ of messages("data", "all")) count += 1;
+      return count;
+    };
+    for (let n = 0; n < 300; n += 1) await store.put("data", `6161.${n % 10}${n % 10}`, Buffer.from(String(n)));
+    await until(async () => (await messageCount()) === 10, { timeoutMs: 10_000 });
+    for (let n = 0; n < 300; n += 1) await store.put("data", `6161.${n % 10}${n % 10}`, Buffer.from(String(n)));
+    await store.settle();
+    expect(await messageCount()).toBe(10);
+    await Promise.all(Array.from({ length: 300 }, async (_, n) => store.put("data", "6161.ff", Buffer.from(String(n)))));
+    await store.remove("data", "6161.ff");
+    expect(await store.get("data", "6161.ff")).toBeNull();
+    await store.settle();
+    expect(await messageCount()).toBe(10);
+    await owner.close();
   });
 
   it("makes room for stores in the account of an app that was made before there were any", async () => {

@@ -112,7 +112,6 @@ export const UNCAPTURED: readonly (readonly [method: string, path: string])[] = 
   ["GET", "/shop%2Flist"],
   ["GET", "/SHOP/list"],
   ["GET", "/Shop/tea"],
-  ["GET", "/_static/app.css"],
   ["POST", "/about/reviews"],
   ["DELETE", "/shop/tea/reviews"],
   ["OPTIONS", "/"],

@@ -6,9 +6,8 @@ import { storeConfig } from "../../orchestrator/nats/stores.ts";
 import { readState } from "../../orchestrator/processes/detached.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
-import type { Store } from "../../runtime-image/library/bridge.ts";
 import { connectBus, type Bus } from "../../runtime-image/runtime/bus.ts";
-import { createStore } from "../../runtime-image/runtime/store.ts";
+import { createStore, type InstanceStore } from "../../runtime-image/runtime/store.ts";
 import { startTestBroker, type TestBroker } from "./test-broker.ts";
 import { until } from "./until.ts";
 
@@ -16,7 +15,7 @@ export interface StoreWorld {
   readonly broker: TestBroker;
   readonly control: ControlBus;
   /** A store as an instance of its own has it. */
-  store(options?: { readonly appId?: string; readonly environment?: Environment }): Promise<Store>;
+  store(options?: { readonly appId?: string; readonly environment?: Environment }): Promise<InstanceStore>;
   /** Gives a bucket of staging other settings than the platform does. */
   changeBucket(appId: string, bucket: StoreBucket, settings: Readonly<Record<string, unknown>>): Promise<void>;
   close(): Promise<void>;

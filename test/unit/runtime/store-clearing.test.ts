@@ -6,11 +6,13 @@ import {
   STORE_CLEARING_BYTES_MAX,
   STORE_CLEARING_COUNT_MAX,
   STORE_CLEARING_PAUSE_MS,
+  STORE_CLEARING_SAME_KEY_COUNT_MAX,
 } from "../../../runtime-image/contract/limits.ts";
 import { createClearingBacklog, type ClearingBacklog } from "../../../runtime-image/runtime/store-clearing.ts";
 
 interface Item {
   readonly id: number;
+  readonly subject: string;
   readonly byteCount: number;
 }
 
@@ -34,7 +36,7 @@ function opened(): { backlog: ClearingBacklog<Item>; begun: number[]; endAll(fai
   return { backlog, begun, endAll };
 }
 
-const small = (id: number): Item => ({ id, byteCount: 10 });
+const small = (id: number): Item => ({ id, subject: `key ${id}`, byteCount: 10 });
 
 describe("what is to be cleared", () => {
   it("waits as long as writers follow one another, and then goes, the oldest first, few at once", async () => {
@@ -69,18 +71,32 @@ describe("what is to be cleared", () => {
     "has a bound for its %s: beyond, an old one goes for each new one, and writers wait for many on their way",
     async (_, countMax, byteCount) => {
       const { backlog, begun, endAll } = opened();
-      for (let id = 0; id < countMax; id += 1) await backlog.add({ id, byteCount });
+      for (let id = 0; id < countMax; id += 1) await backlog.add({ ...small(id), byteCount });
       expect(begun).toEqual([]);
-      for (let more = 0; more < STORE_CLEARING_AT_ONCE_COUNT_MAX; more += 1) await backlog.add({ id: countMax + more, byteCount });
+      for (let more = 0; more < STORE_CLEARING_AT_ONCE_COUNT_MAX; more += 1) await backlog.add({ ...small(countMax + more), byteCount });
       expect(begun).toHaveLength(STORE_CLEARING_AT_ONCE_COUNT_MAX);
       let isThrough = false;
-      const waiting = backlog.add({ id: -1, byteCount }).then(() => (isThrough = true));
+      const waiting = backlog.add({ ...small(-1), byteCount }).then(() => (isThrough = true));
       await vi.advanceTimersByTimeAsync(0);
       expect(isThrough).toBe(false);
       await endAll();
       await waiting;
     },
   );
+
+  it("is not much of one key: of that, too, an old one goes for each new one", async () => {
+    const { backlog, begun, endAll } = opened();
+    const hot = (id: number): Item => ({ id, subject: "hot", byteCount: 10 });
+    await backlog.add(small(-1));
+    for (let id = 0; id < STORE_CLEARING_SAME_KEY_COUNT_MAX; id += 1) await backlog.add(hot(id));
+    expect(begun).toEqual([]);
+    for (let more = 0; more < 5; more += 1) await backlog.add(hot(STORE_CLEARING_SAME_KEY_COUNT_MAX + more));
+    expect(begun).toEqual([0, 1, 2, 3, 4]);
+    const settling = backlog.settle();
+    await endAll();
+    await settling;
+    expect(begun).toHaveLength(STORE_CLEARING_SAME_KEY_COUNT_MAX + 6);
+  });
 
   it("goes on where one fails, and is all gone when it was settled", async () => {
     const { backlog, begun, endAll } = opened();

@@ -50,7 +50,7 @@ export function createClearingBacklog<Item extends ClearingItem>(clear: (item: I
   const oldest = (): string | undefined => waiting.keys().next().value;
   const clearWhile = async (mayGoOn: () => boolean): Promise<void> => {
     const work = async (): Promise<void> => {
-      while (waitingCount > 0 && mayGoOn()) await clearOne(oldest());
+      while (waiting.size > 0 && mayGoOn()) await clearOne(oldest());
     };
     await Promise.all(Array.from({ length: STORE_CLEARING_AT_ONCE_COUNT }, work));
   };

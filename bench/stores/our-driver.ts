@@ -3,7 +3,8 @@ import type { BrokerAccess } from "../../runtime-image/contract/instance-manifes
 import { layBridge } from "../../runtime-image/library/bridge.ts";
 import { count, get, set } from "../../runtime-image/library/data.ts";
 import { connectBus } from "../../runtime-image/runtime/bus.ts";
-import { createStore, type InstanceStore } from "../../runtime-image/runtime/store.ts";
+import { openStore } from "../../runtime-image/runtime/lay-library.ts";
+import type { InstanceStore } from "../../runtime-image/store/store.ts";
 import type { Driver } from "./driver.ts";
 
 export interface OurDriver extends Driver {
@@ -24,7 +25,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 export async function openOurs({ broker, instanceId }: OurAccess): Promise<OurDriver> {
   const bus = await connectBus(broker, { name: instanceId, timeoutMs: CONNECT_TIMEOUT_MS });
-  const store = createStore(bus, { instanceId });
+  const store = openStore(bus, instanceId);
   layBridge({ environment: "staging", appName: "bench", secret: "00".repeat(32), currentRequest: () => null, store }, () => null);
   return {
     store,

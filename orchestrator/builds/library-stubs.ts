@@ -5,7 +5,7 @@ import type { BuildFile } from "../engines/engine.ts";
 /** Named one by one, because that is how ES modules learn the names of a CommonJS one. */
 const index = (from: string, names: readonly string[]): string =>
   [
-    `const { ${from} } = globalThis[Symbol.for("orchestrator.library")]();`,
+    `const { ${from} } = globalThis[Symbol.for("orchestrator:library")]();`,
     ...names.map((name) => `exports.${name} = ${from}.${name};`),
     "",
   ].join("\n");

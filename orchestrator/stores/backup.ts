@@ -3,7 +3,7 @@ import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { STORE_BUCKETS } from "../../runtime-image/contract/subjects.ts";
-import { keyOf } from "../../runtime-image/runtime/store-subjects.ts";
+import { keyOf } from "../../runtime-image/store/subjects.ts";
 import { BACKUP_VERSION, isStoreKey, writeBackup, type BackupEntry } from "./backup-file.ts";
 import type { AppStores } from "./stores.ts";
 

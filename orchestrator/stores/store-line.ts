@@ -1,12 +1,11 @@
 // The control plane's line to the stores of one app and environment; the only file of this room that knows the broker's client.
 import { randomBytes } from "node:crypto";
-import { connect, createInbox, headers, jwtAuthenticator, type Msg, type NatsConnection } from "nats";
+import { connect, createInbox, headers, jwtAuthenticator, type NatsConnection } from "nats";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
 import { BROKER_CONNECT_TIMEOUT_MS, STORE_PULL_COUNT_MAX, STORE_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { storePrefix, storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
-import { BusFailure, createQuestions, type BusAnswer, type Questions } from "../../runtime-image/runtime/bus-questions.ts";
-import type { Ask } from "../../runtime-image/runtime/store-requests.ts";
+import { answerIn, BusFailure, createQuestions, type Ask, type Questions } from "../../runtime-image/store/questions.ts";
 import { STORE_KEEPER_INBOX_PREFIX } from "../nats/rights.ts";
 
 export interface StoreLine {
@@ -38,7 +37,7 @@ export async function openStoreLine(access: BrokerAccess, name: string): Promise
   const answersTo = `${createInbox(STORE_KEEPER_INBOX_PREFIX)}.`;
   client.subscribe(`${answersTo}*`, {
     callback: (error, message) => {
-      if (error === null) questions.settle(message.subject.slice(answersTo.length), answerOf(message));
+      if (error === null) questions.settle(message.subject.slice(answersTo.length), answerIn(message));
     },
   });
   const ask: Ask = async ({ subject, bytes, timeoutMs, headers: named }) => {
@@ -191,12 +190,6 @@ const unreadable = (bucket: StoreBucket, reason: string): PlatformError =>
     detail: `The bucket "${bucket}" could not be read to its end: ${reason}.`,
     remedy: "Try again.",
   });
-
-const answerOf = (message: Msg): BusAnswer => ({
-  status: message.headers?.code ?? 0,
-  bytes: message.data,
-  header: (name) => message.headers?.get(name) ?? "",
-});
 
 function headersOf(named: Readonly<Record<string, string>>): ReturnType<typeof headers> {
   const made = headers();

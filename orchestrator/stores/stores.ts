@@ -2,8 +2,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { Store } from "../../runtime-image/library/bridge.ts";
-import { createStore } from "../../runtime-image/runtime/store.ts";
-import { createStoreRequests, type StoreRequests } from "../../runtime-image/runtime/store-requests.ts";
+import { createStore } from "../../runtime-image/store/store.ts";
+import { createStoreRequests, type StoreRequests } from "../../runtime-image/store/requests.ts";
 import type { BrokerSigner } from "../nats/accounts.ts";
 import { openStoreLine, type StoreLine } from "./store-line.ts";
 
@@ -35,8 +35,9 @@ export function createStores({ url, signer }: { readonly url: string; readonly s
   const open = async (appId: string, environment: Environment): Promise<Opened> => {
     const access = { url, ...(await signer.storeKeeperCredentials(appId, environment)) };
     const line = await openStoreLine(access, `orchestrator stores ${appId} ${environment}`);
-    const store = createStore({ asker: () => line.ask }, { instanceId: "" }); // Answers come to the line's own inbox.
-    return { line, settle: () => store.settle(), stores: { store, requests: createStoreRequests(line.ask), messages: line.messages } };
+    const requests = createStoreRequests(line.ask);
+    const store = createStore(requests);
+    return { line, settle: () => store.settle(), stores: { store, requests, messages: line.messages } };
   };
   const end = async (name: string): Promise<void> => {
     const ending = opened.get(name);

@@ -3,7 +3,7 @@ import { nameOf, tablePrefix } from "../../runtime-image/contract/document-names
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { DOCUMENT_READS_IN_FLIGHT_MAX, STORE_LIST_LEAF_COUNT_MAX, STORE_TABLE_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 import { storePrefix } from "../../runtime-image/contract/subjects.ts";
-import type { StoreRequests } from "../../runtime-image/runtime/store-requests.ts";
+import type { StoreRequests } from "../../runtime-image/store/requests.ts";
 import { carryOutInTurn } from "./in-turn.ts";
 
 export interface TableCount {

@@ -52,7 +52,7 @@ export interface KeyRange {
   readonly limit: number;
 }
 
-const CONFLICT = Symbol.for("orchestrator.library.revision-conflict");
+const CONFLICT = Symbol.for("orchestrator:revision-conflict");
 
 /** Another write came first: read again and decide anew. */
 export class RevisionConflict extends Error {
@@ -64,8 +64,8 @@ export class RevisionConflict extends Error {
   }
 }
 
-const BRIDGE = Symbol.for("orchestrator.library.bridge");
-const LOADER = Symbol.for("orchestrator.library");
+const BRIDGE = Symbol.for("orchestrator:bridge");
+const LOADER = Symbol.for("orchestrator:library");
 
 type Holder = Record<symbol, unknown>;
 

@@ -1,7 +1,7 @@
 // Errors that say "the request is wrong, not the function": the runtime answers them with BODY_MALFORMED, 400, instead of HANDLER_THREW.
 
 // The library and the runtime are bundled apart, so that a class of one would be unknown to the other.
-const MARK = Symbol.for("orchestrator.caller-fault");
+const MARK = Symbol.for("orchestrator:caller-fault");
 
 /** The message is shown outside production: it may say what of the request is wrong, and holds nothing of the app. */
 export function callerFault(message: string): Error {

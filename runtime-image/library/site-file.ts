@@ -1,7 +1,7 @@
 // What a handler throws to have the request answered with a file of the app's site: the gateway has those files, an instance has not.
 
 // The library and the runtime are bundled apart, so that a class of one would be unknown to the other.
-const MARK = Symbol.for("orchestrator.site-file");
+const MARK = Symbol.for("orchestrator:site-file");
 
 export interface SiteFileAsked {
   readonly path: string; // As a request would name it: "/docs/".

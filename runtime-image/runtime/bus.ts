@@ -1,7 +1,7 @@
 // The only file that knows the broker's client: connects, subscribes, and sends the messages of one event-loop turn in one write.
-import { connect, headers, type Msg, type NatsConnection, type PublishOptions } from "nats";
+import { connect, headers, type NatsConnection, type PublishOptions } from "nats";
 import type { BrokerAccess } from "../contract/instance-manifest.ts";
-import { BusFailure, createQuestions, type BusAnswer, type BusQuestion, type Questions } from "./bus-questions.ts";
+import { answerIn, BusFailure, createQuestions, type Ask, type Questions } from "../store/questions.ts";
 import { signNonce } from "./nonce-signature.ts";
 
 const RECONNECT_DELAY_MS = 100; // A broker that restarts is back within a second; instances should not be what takes longer.
@@ -15,15 +15,15 @@ export interface Bus {
   subscribe(subject: string, onMessage: (bytes: Uint8Array, replyTo: string) => void): BusSubscription;
   /** Leaves with everything else of this event-loop turn. While the broker is away it waits for it. */
   publish(subject: string, bytes: Uint8Array): void;
-  /** Asks the broker's own services: answers arrive below the prefix, which is this instance's alone. Fails with a BusFailure. */
-  asker(answersTo: string): Asker;
+  /**
+   * Asks the broker's own services: answers arrive below the prefix, which is this instance's alone. While the broker is away it waits
+   * for it, no longer than the question's timeout, and asks nothing in the end.
+   */
+  asker(answersTo: string): Ask;
   /** Resolves when the broker has everything that was published before. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** While the broker is away it waits for it, no longer than the question's timeout, and asks nothing in the end. */
-export type Asker = (question: BusQuestion) => Promise<BusAnswer>;
 
 export interface BusSubscription {
   /** Takes no more messages; resolves when those on their way were handed over. */
@@ -151,16 +151,10 @@ function createBus(connection: NatsConnection): Bus {
 function listenForAnswers(connection: NatsConnection, answersTo: string, questions: Questions): void {
   connection.subscribe(`${answersTo}*`, {
     callback: (error, message) => {
-      if (error === null) questions.settle(message.subject.slice(answersTo.length), answerOf(message));
+      if (error === null) questions.settle(message.subject.slice(answersTo.length), answerIn(message));
     },
   });
 }
-
-const answerOf = (message: Msg): BusAnswer => ({
-  status: message.headers?.code ?? 0,
-  bytes: message.data,
-  header: (name) => message.headers?.get(name) ?? "",
-});
 
 function headersOf(named: Readonly<Record<string, string>>): ReturnType<typeof headers> {
   const made = headers();

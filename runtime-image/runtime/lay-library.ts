@@ -1,10 +1,13 @@
 // Offers the library to user code: the bridge lies ready from the start, all that it stands on is made when it is first asked for.
+import { randomBytes } from "node:crypto";
 import { createRequire } from "node:module";
 import path from "node:path";
 import type { InstanceManifest } from "../contract/instance-manifest.ts";
+import { storeAnswersTo } from "../contract/subjects.ts";
 import { layBridge, type Bridge } from "../library/bridge.ts";
 import type { Bus } from "./bus.ts";
-import { createStore, type InstanceStore } from "./store.ts";
+import { createStoreRequests } from "../store/requests.ts";
+import { createStore, type InstanceStore } from "../store/store.ts";
 
 interface Options {
   readonly manifest: InstanceManifest;
@@ -25,11 +28,18 @@ export function offerLibrary({ manifest, connecting, currentRequest }: Options):
     secret: manifest.sessionSecret,
     currentRequest,
     get store() {
-      return (store ??= storeOnceOpen(connecting.then((bus) => createStore(bus, manifest))));
+      return (store ??= storeOnceOpen(connecting.then((bus) => openStore(bus, manifest.instanceId))));
     },
   };
   layBridge(bridge, () => loadLibrary());
   return { settle: async () => store?.settle() };
+}
+
+/** Asks nothing, and costs nothing, before it is first used. */
+export function openStore(bus: Pick<Bus, "asker">, instanceId: string): InstanceStore {
+  // Other instances of the app could have the broker send here what it would answer them, if they knew where.
+  const answersTo = storeAnswersTo(instanceId, randomBytes(12).toString("hex"));
+  return createStore(createStoreRequests(bus.asker(answersTo)));
 }
 
 /** A file of its own, so that a cold start reads nothing of it. */

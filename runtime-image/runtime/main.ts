@@ -21,7 +21,7 @@ interface Instance {
   readonly shared: SharedState;
   readonly log: Log;
   readonly connecting: Promise<Bus>;
-  readonly library: OfferedLibrary;
+  readonly offered: OfferedLibrary;
   serving: { readonly invoker: Invoker; readonly lifecycle: Lifecycle } | null;
   hasFailed: boolean; // It will not serve: it is saying why, and exits.
   isExiting: boolean;
@@ -32,9 +32,9 @@ async function run(): Promise<void> {
   const shared = createSharedState();
   const connecting = connectBus(manifest.broker, { name: `instance ${manifest.instanceId}`, timeoutMs: INSTANCE_READY_TIMEOUT_MS });
   connecting.catch(() => undefined); // Awaited below; loading comes first.
-  const library = offerLibrary({ manifest, connecting, currentRequest });
+  const offered = offerLibrary({ manifest, connecting, currentRequest });
   const log = createLog(shared);
-  const instance: Instance = { manifest, shared, log, connecting, library, serving: null, hasFailed: false, isExiting: false };
+  const instance: Instance = { manifest, shared, log, connecting, offered, serving: null, hasFailed: false, isExiting: false };
   captureConsole(instance.log, currentRequestId);
   setFunctionVariables(manifest);
   watchProcess(instance);
@@ -84,7 +84,7 @@ async function serve(instance: Instance, parts: { bus: Bus; handler: Handler; lo
     shared,
     log,
     replyPrefix,
-    settle: () => instance.library.settle(),
+    settle: () => instance.offered.settle(),
     exit: (code) => exit(instance, code),
   });
   instance.serving = { invoker, lifecycle };

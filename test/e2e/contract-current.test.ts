@@ -1,9 +1,9 @@
 // The contract of the current handler generation, row by row, over HTTP: request object, response object, handlers, context.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareAnswer } from "../support/answer-table.ts";
-import { type AnswerCase, RIGHT_ANSWERS, WRONG_ANSWERS, answersSource } from "../support/current-answers.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { itAnswers } from "../support/answer-suite.ts";
+import { RIGHT_ANSWERS, WRONG_ANSWERS, answersSource } from "../support/current-answers.ts";
+import { ENGINE_NAMES, type SendOptions } from "../support/platform.ts";
+import { serveForSuite } from "../support/served-app.ts";
 import { problemOf } from "../support/problems.ts";
 import { exchange } from "../support/raw-http.ts";
 import { until } from "../support/until.ts";
@@ -85,25 +85,14 @@ const eventIn = (text: string): { event: Event; keys: string[] } => JSON.parse(t
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe.each(ENGINE_NAMES)("the current generation on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
   const echo = async (path: string, options?: SendOptions): Promise<Event> => eventIn((await get(path, options)).text).event;
   /** With header lines that no client library would send as they are. */
   const echoRaw = async (path: string, lines: readonly string[]): Promise<Event> => {
     const [answer] = await exchange(
-      platform.ports.staging,
+      served.platform.ports.staging,
       [`GET ${path} HTTP/1.1`, "Host: 127.0.0.1", "Connection: close", ...lines, "", ""].join("\r\n"),
     );
     return eventIn(answer?.body ?? "").event;
@@ -264,20 +253,7 @@ describe.each(ENGINE_NAMES)("the current generation on engine %s", (engine) => {
   });
 
   describe("answers a visitor", () => {
-    it.each(RIGHT_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected: AnswerCase) => {
-      const { got, wanted } = compareAnswer(await get(`/answer/${number}`), expected);
-      expect(got).toEqual(wanted);
-    });
-
-    it.each(WRONG_ANSWERS.map((one, index) => [one.name, RIGHT_ANSWERS.length + index, one] as const))(
-      "502 for %s, and explains it outside production",
-      async (_name, number, { code, words }) => {
-        const onStaging = problemOf(await get(`/answer/${number}`));
-        expect(onStaging).toMatchObject({ status: 502, code });
-        for (const word of words) expect(onStaging.detail).toContain(word);
-        expect(problemOf(await platform.get("production", `/answer/${number}`))).toEqual({ status: 502, code, detail: null });
-      },
-    );
+    itAnswers(served, { right: RIGHT_ANSWERS, wrong: WRONG_ANSWERS });
 
     it("500 for a handler that throws, with its stack on staging only", async () => {
       const path = `/answer/${ANSWERS.length}`;
@@ -285,9 +261,9 @@ describe.each(ENGINE_NAMES)("the current generation on engine %s", (engine) => {
       expect(onStaging).toMatchObject({ status: 500, code: "HANDLER_THREW" });
       expect(onStaging.detail).toMatch(/TypeError: out of ideas[^]*index\.js:\d+/);
       expect(onStaging.detail).not.toMatch(/main\.js|\/runtime\//); // What lies below the handler is none of its owner's business.
-      const onProduction = await platform.get("production", path);
+      const onProduction = await served.platform.get("production", path);
       expect(problemOf(onProduction)).toEqual({ status: 500, code: "HANDLER_THREW", detail: null });
-      const page = await platform.get("production", path, { headers: { accept: "text/html" } });
+      const page = await served.platform.get("production", path, { headers: { accept: "text/html" } });
       expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
       for (const text of [onProduction.text, page.text]) expect(text).not.toMatch(/out of ideas|index\.js/);
     });

@@ -1,9 +1,9 @@
 // HTML routes and their kin below src/css, js, text and xml, over HTTP: the twins of JSON routes, with pages for errors.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CookieJar } from "../support/cookie-jar.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { ENGINE_NAMES, type SendOptions } from "../support/platform.ts";
 import { FAILURES, RIGHT_ANSWERS, WRONG_ANSWERS, middlewareAnswers } from "../support/route-answers.ts";
+import { serveForSuite } from "../support/served-app.ts";
 
 const FORM = `
 const { html } = require("@architect/functions");
@@ -64,20 +64,9 @@ const form = (fields: Record<string, string>, cookie: string): SendOptions => ({
 });
 
 describe.each(ENGINE_NAMES)("HTML routes on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
 
   it.each(RIGHT_ANSWERS.map((one, number) => [one.name, number, one] as const))("answer %s", async (_name, number, expected) => {
     const answer = await get(`/answer/${number}`);
@@ -104,7 +93,7 @@ describe.each(ENGINE_NAMES)("HTML routes on engine %s", (engine) => {
       expect(onStaging.headers["content-type"]).toMatch(HTML_TYPE);
       expect(onStaging.text).toContain(message);
       expect(onStaging.text).toContain("index.js");
-      const onProduction = await platform.get("production", `/answer/${number}`);
+      const onProduction = await served.platform.get("production", `/answer/${number}`);
       expect(onProduction.status).toBe(status);
       expect(onProduction.text).not.toContain("index.js");
     },

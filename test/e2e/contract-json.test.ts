@@ -1,9 +1,9 @@
 // The contract of JSON routes, row by row, over HTTP: what req holds, what res takes, and what it says of the rest.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CookieJar } from "../support/cookie-jar.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, handler, makeApp, startPlatform } from "../support/platform.ts";
+import { ENGINE_NAMES, type SendOptions, handler } from "../support/platform.ts";
 import { FAILURES, RIGHT_ANSWERS, WRONG_ANSWERS, middlewareAnswers } from "../support/route-answers.ts";
+import { serveForSuite } from "../support/served-app.ts";
 
 const ECHO = (method: string): string => `
 const { json } = require("@architect/functions");
@@ -51,20 +51,9 @@ const sent = (method: string, body: string, type = "application/json"): SendOpti
 });
 
 describe.each(ENGINE_NAMES)("JSON routes on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
   const echo = async (path: string, options?: SendOptions): Promise<Req> => JSON.parse((await get(path, options)).text) as Req; // ECHO writes it.
 
   describe("give req", () => {
@@ -137,7 +126,7 @@ describe.each(ENGINE_NAMES)("JSON routes on engine %s", (engine) => {
         const onStaging = await get(`/answer/${number}`);
         expect(onStaging).toMatchObject({ status, headers: { "content-type": JSON_TYPE } });
         expect(JSON.parse(onStaging.text)).toMatchObject({ message, stack: expect.stringContaining("index.js") as unknown });
-        const onProduction = await platform.get("production", `/answer/${number}`);
+        const onProduction = await served.platform.get("production", `/answer/${number}`);
         expect(onProduction.status).toBe(status);
         expect(JSON.parse(onProduction.text)).toMatchObject({ message });
         expect(onStaging.text).not.toMatch(/library\.js|main\.js|\/src\/json\//);

@@ -1,10 +1,9 @@
 // The contract of the legacy handler generation, row by row, over HTTP: payload version 1.0, its response object, its helpers.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareAnswer } from "../support/answer-table.ts";
+import { describe, expect, it } from "vitest";
+import { itAnswers } from "../support/answer-suite.ts";
 import { RIGHT_LEGACY_ANSWERS, WRONG_LEGACY_ANSWERS, legacyAnswersSource } from "../support/legacy-answers.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
-import { problemOf } from "../support/problems.ts";
+import { ENGINE_NAMES, type SendOptions } from "../support/platform.ts";
+import { serveForSuite } from "../support/served-app.ts";
 import { exchange } from "../support/raw-http.ts";
 
 const ECHO = `({ headers: { "content-type": "application/json", "x-method": event.httpMethod }, body: JSON.stringify(event) })`;
@@ -60,25 +59,14 @@ const FORM = { "content-type": "application/x-www-form-urlencoded" };
 const ITEM = "/echo/tea/of/china";
 
 describe.each(ENGINE_NAMES)("the legacy generation on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
   const echo = async (path: string, options?: SendOptions): Promise<Event> => JSON.parse((await get(path, options)).text) as Event; // ECHO writes it.
   /** With header lines that no client library would send as they are. */
   const echoRaw = async (path: string, lines: readonly string[]): Promise<Event> => {
     const [answer] = await exchange(
-      platform.ports.staging,
+      served.platform.ports.staging,
       [`GET ${path} HTTP/1.1`, "Host: a", "Connection: close", ...lines, "", ""].join("\r\n"),
     );
     return JSON.parse(answer?.body ?? "") as Event; // ECHO writes it.
@@ -176,20 +164,7 @@ describe.each(ENGINE_NAMES)("the legacy generation on engine %s", (engine) => {
   });
 
   describe("answers a visitor", () => {
-    it.each(RIGHT_LEGACY_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected) => {
-      const { got, wanted } = compareAnswer(await get(`/answer/${number}`), expected);
-      expect(got).toEqual(wanted);
-    });
-
-    it.each(WRONG_LEGACY_ANSWERS.map((one, index) => [one.name, RIGHT_LEGACY_ANSWERS.length + index, one] as const))(
-      "502 for %s, and explains it outside production",
-      async (_name, number, { code, words }) => {
-        const onStaging = problemOf(await get(`/answer/${number}`));
-        expect(onStaging).toMatchObject({ status: 502, code });
-        for (const word of words) expect(onStaging.detail).toContain(word);
-        expect(problemOf(await platform.get("production", `/answer/${number}`))).toEqual({ status: 502, code, detail: null });
-      },
-    );
+    itAnswers(served, { right: RIGHT_LEGACY_ANSWERS, wrong: WRONG_LEGACY_ANSWERS });
   });
 
   it("has the same body parser and the same sessions", async () => {

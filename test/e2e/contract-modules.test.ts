@@ -1,15 +1,7 @@
 // How a handler may be written, in each generation, over HTTP: module formats, styles, where modules come from, its context.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  type Answer,
-  type EngineName,
-  type RunningPlatform,
-  type SendOptions,
-  handler,
-  makeApp,
-  startPlatform,
-} from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { type EngineName, handler } from "../support/platform.ts";
+import { serveForSuite } from "../support/served-app.ts";
 import { problemOf } from "../support/problems.ts";
 import { until } from "../support/until.ts";
 
@@ -130,20 +122,7 @@ describe.each<[generation: string, engine: EngineName]>([
   ["simple", "docker"],
   ["current", "process"],
 ])("a handler of the generation %s on engine %s", (generation, engine) => {
-  let platform: RunningPlatform;
-  let app = "";
-
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--no-watch", "--generation", generation] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = serveForSuite(APP, { engine, flags: ["--no-watch", "--generation", generation] });
 
   it.each([
     ["CommonJS", "/cjs", "cjs function"],
@@ -198,11 +177,8 @@ describe.each<[generation: string, engine: EngineName]>([
 });
 
 describe("generations side by side", () => {
-  let platform: RunningPlatform;
-  let app = "";
-
-  beforeAll(async () => {
-    app = await makeApp({
+  const served = serveForSuite(
+    {
       "app.arc": "@app\nside-by-side\n\n@aws\napigateway rest\n\n@http\nget /\n\n@json\nget /api/data\n\n@html\nget /page\n",
       "src/http/get-index/index.js": handler("return { body: JSON.stringify({ httpMethod: request.httpMethod, path: request.path }) };"),
       "src/json/get-api-data/index.js":
@@ -210,14 +186,9 @@ describe("generations side by side", () => {
       "src/html/get-page/index.js":
         'const { html } = require("@architect/functions");\nexports.handler = html.get((req, res) => res({ html: `<p>${req.method}` }));\n',
       "public/app.css": "p { color: red }\n",
-    });
-    platform = await startPlatform({ app, engine: "process", flags: ["--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
+    },
+    { engine: "process", flags: ["--no-watch"] },
+  );
 
   it.each([
     ["/", /^application\/json/, '{"httpMethod":"GET","path":"/"}'],
@@ -226,34 +197,26 @@ describe("generations side by side", () => {
     ["/_static/app.css", /^text\/css/, "p { color: red }\n"],
     ["/app.css", /^application\/json/, '{"httpMethod":"GET","path":"/app.css"}'],
   ])("answer %s each in its own way", async (path, type, text) => {
-    const answer = await platform.get("staging", path);
+    const answer = await served.get(path);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers["content-type"]).toMatch(type);
   });
 });
 
 describe("an app that wants raw JSON", () => {
-  let platform: RunningPlatform;
-  let app = "";
-
-  beforeAll(async () => {
-    app = await makeApp({
+  const served = serveForSuite(
+    {
       "app.arc": "@app\nraw-json\n\n@orchestrator\nraw-json true\n\n@http\npost /\n",
       "src/http/post-index/index.js": handler("const { body, isBase64Encoded } = request; return { got: { body, isBase64Encoded } };"),
-    });
-    platform = await startPlatform({ app, engine: "process", flags: ["--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
+    },
+    { engine: "process", flags: ["--no-watch"] },
+  );
 
   it.each([
     ["application/json", '{"a":"ä"}', { body: '{"a":"ä"}', isBase64Encoded: false }],
     ["text/plain", "plain", { body: Buffer.from("plain").toString("base64"), isBase64Encoded: true }],
   ])("gets a body of %s as it should", async (type, body, got) => {
-    const answer = await platform.get("staging", "/", { method: "POST", headers: { "content-type": type }, body });
+    const answer = await served.get("/", { method: "POST", headers: { "content-type": type }, body });
     expect(JSON.parse(answer.text)).toEqual({ got });
   });
 });

@@ -1,10 +1,10 @@
 // Which function a request reaches, over HTTP, and what happens to requests that reach none: too large, broken, unknown.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { type Answer, ENGINE_NAMES } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
 import { exchange } from "../support/raw-http.ts";
 import { CAPTURED, type Reached, UNCAPTURED, routingApp } from "../support/routing-app.ts";
+import { serveForSuite } from "../support/served-app.ts";
 
 const BODY_BYTES_MAX = 6_000_000;
 const TARGET_BYTES_MAX = 8_192;
@@ -13,21 +13,11 @@ const HEADER_BYTES_MAX = 16_384;
 const reachedIn = (answer: Answer): Reached => JSON.parse(answer.text) as Reached; // The app's functions write it.
 
 describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(routingApp({ order: "as listed", hasIndex: true }), { engine, flags: ["--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(routingApp({ order: "as listed", hasIndex: true }));
-    platform = await startPlatform({ app, engine, flags: ["--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
-  const raw = async (lines: readonly string[], body = "") => exchange(platform.ports.staging, `${[...lines, "", ""].join("\r\n")}${body}`);
+  const { get } = served;
+  const raw = async (lines: readonly string[], body = "") =>
+    exchange(served.platform.ports.staging, `${[...lines, "", ""].join("\r\n")}${body}`);
 
   it.each(CAPTURED)("%s %s reaches %s", async (method, path, folder, params) => {
     const reached = reachedIn(await get(path, { method }));
@@ -69,7 +59,7 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
   it("gives each request of one connection its own answer, in order", async () => {
     const one = (path: string, isLast: boolean) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${isLast ? "Connection: close\r\n" : ""}\r\n`;
     const answers = await exchange(
-      platform.ports.staging,
+      served.platform.ports.staging,
       ["/shop/list", "/shop/%ff", "/nowhere", "/files/a/b"].map((path, index) => one(path, index === 3)).join(""),
     );
     expect(answers.map(({ status, headers }) => [status, headers["x-folder"]])).toEqual([
@@ -92,13 +82,13 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
     };
     const answer = await get("/", { headers: { ...headers, "x-request-id": "chosen-by-the-client" } });
     const reached = reachedIn(answer);
-    const host = `127.0.0.1:${platform.ports.staging}`;
+    const host = `127.0.0.1:${served.platform.ports.staging}`;
     expect(reached).toMatchObject({ sourceIp: "127.0.0.1", domainName: "127.0.0.1" });
     expect(reached.forwarded).toEqual({
       "x-forwarded-for": "127.0.0.1",
       "x-forwarded-proto": "http",
       "x-forwarded-host": host,
-      "x-forwarded-port": `${platform.ports.staging}`,
+      "x-forwarded-port": `${served.platform.ports.staging}`,
     });
     expect(answer.headers["x-request-id"]).toBe(reached.requestId);
     expect(reached.requestId).not.toBe("chosen-by-the-client");
@@ -241,27 +231,19 @@ describe.each(ENGINE_NAMES)("routing on engine %s", (engine) => {
 });
 
 describe("an app without GET /, behind a trusted proxy, its manifest turned round", () => {
-  let platform: RunningPlatform;
-  let app = "";
-
-  beforeAll(async () => {
-    app = await makeApp(routingApp({ order: "turned round", hasIndex: false }));
-    platform = await startPlatform({ app, engine: "process", flags: ["--no-watch", "--trust-proxy", "127.0.0.1"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
+  const served = serveForSuite(routingApp({ order: "turned round", hasIndex: false }), {
+    engine: "process",
+    flags: ["--no-watch", "--trust-proxy", "127.0.0.1"],
   });
 
   it.each(CAPTURED)("%s %s reaches %s", async (method, path, folder, params) => {
-    const reached = reachedIn(await platform.get("staging", path, { method }));
+    const reached = reachedIn(await served.get(path, { method }));
     expect(reached).toMatchObject({ folder, method });
     expect(reached.pathParameters).toEqual(params);
   });
 
   it.each([...UNCAPTURED, ["GET", "/"] as const])("%s %s answers a plain 404", async (method, path) => {
-    const answer = await platform.get("staging", path, { method });
+    const answer = await served.get(path, { method });
     expect(problemOf(answer)).toEqual({ status: 404, code: "ROUTE_NOT_FOUND", detail: null });
     expect(answer.headers["x-request-id"]).toMatch(/^[\w-]{16,}$/);
   });
@@ -273,7 +255,7 @@ describe("an app without GET /, behind a trusted proxy, its manifest turned roun
     ["application/json, text/html;q=0.9", "application/problem+json"],
     ["*/*", "application/problem+json"],
   ])("shows a 404 to a client that accepts %s as %s", async (accept, type) => {
-    const answer = await platform.get("staging", "/", { headers: { accept } });
+    const answer = await served.get("/", { headers: { accept } });
     expect(answer).toMatchObject({ status: 404, headers: { "content-type": type } });
     expect(answer.text).toContain(String(answer.headers["x-request-id"]));
   });
@@ -285,7 +267,7 @@ describe("an app without GET /, behind a trusted proxy, its manifest turned roun
       "x-forwarded-host": "shop.example.org",
       "x-request-id": "chosen-by-the-proxy",
     };
-    const answer = await platform.get("staging", "/shop/list", { headers });
+    const answer = await served.get("/shop/list", { headers });
     expect(reachedIn(answer)).toMatchObject({
       // The proxy appended whom it heard from; what stands before that anyone may have written.
       sourceIp: "1.2.3.4",
@@ -302,7 +284,7 @@ describe("an app without GET /, behind a trusted proxy, its manifest turned roun
 
   it("takes no request id that could do harm, from a proxy neither", async () => {
     for (const id of ["x".repeat(129), 'a"b', "a b"]) {
-      const { headers } = await platform.get("staging", "/shop/list", { headers: { "x-request-id": id } });
+      const { headers } = await served.get("/shop/list", { headers: { "x-request-id": id } });
       expect(headers["x-request-id"]).toMatch(/^[\w-]{16,}$/);
     }
   });

@@ -1,8 +1,8 @@
 // Sessions over HTTP, in one app with functions of several generations: the cookie, what it opens, and what it does not.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CookieJar, type SetCookie, parseSetCookie } from "../support/cookie-jar.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { type Answer, ENGINE_NAMES } from "../support/platform.ts";
+import { serveForSuite } from "../support/served-app.ts";
 import { problemOf } from "../support/problems.ts";
 
 const READ = `
@@ -59,20 +59,9 @@ const READERS = ["/read", "/express", "/api/read", "/page/read"];
 const WEEK_S = 7 * 24 * 60 * 60;
 
 describe.each(ENGINE_NAMES)("sessions on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch", "--trust-proxy", "127.0.0.1"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch", "--trust-proxy", "127.0.0.1"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
   const write = async (value: unknown, options: { path?: string; headers?: Record<string, string> } = {}): Promise<Answer> => {
     const headers = { "content-type": "application/json", ...options.headers };
     return get(options.path ?? "/write", { method: "POST", body: JSON.stringify(value), headers });
@@ -190,7 +179,7 @@ describe.each(ENGINE_NAMES)("sessions on engine %s", (engine) => {
 
   it("of staging are unknown on production", async () => {
     const cookie = await stored({ a: 1 });
-    const answer = await platform.get("production", "/read", { headers: { cookie } });
+    const answer = await served.platform.get("production", "/read", { headers: { cookie } });
     expect(answer).toMatchObject({ status: 200, text: '{"session":{}}' });
     expect(await read(cookie)).toEqual({ a: 1 });
   });

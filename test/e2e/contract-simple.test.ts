@@ -1,8 +1,8 @@
 // The contract of the older simple handler API, row by row, over HTTP: a parsed request, an answer of a few words.
-import { rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { compareAnswer } from "../support/answer-table.ts";
-import { type Answer, ENGINE_NAMES, type RunningPlatform, type SendOptions, makeApp, startPlatform } from "../support/platform.ts";
+import { describe, expect, it } from "vitest";
+import { itAnswers } from "../support/answer-suite.ts";
+import { ENGINE_NAMES, type SendOptions } from "../support/platform.ts";
+import { serveForSuite } from "../support/served-app.ts";
 import { problemOf } from "../support/problems.ts";
 import { RIGHT_SIMPLE_ANSWERS, WRONG_SIMPLE_ANSWERS, simpleAnswersSource } from "../support/simple-answers.ts";
 
@@ -44,20 +44,9 @@ const ITEM = "/echo/tea/of/china";
 const sent = (type: string, body: string | Buffer): SendOptions => ({ method: "POST", body, headers: { "content-type": type } });
 
 describe.each(ENGINE_NAMES)("the simple generation on engine %s", (engine) => {
-  let platform: RunningPlatform;
-  let app = "";
+  const served = serveForSuite(APP, { engine, flags: ["--promote", "--no-watch"] });
 
-  beforeAll(async () => {
-    app = await makeApp(APP);
-    platform = await startPlatform({ app, engine, flags: ["--promote", "--no-watch"] });
-  });
-
-  afterAll(async () => {
-    await platform.stop();
-    await rm(app, { recursive: true, force: true });
-  });
-
-  const get = async (path: string, options?: SendOptions): Promise<Answer> => platform.get("staging", path, options);
+  const { get } = served;
   const echo = async (path: string, options?: SendOptions): Promise<Request> => JSON.parse((await get(path, options)).text) as Request; // ECHO writes it.
 
   describe("gives a handler", () => {
@@ -125,20 +114,7 @@ describe.each(ENGINE_NAMES)("the simple generation on engine %s", (engine) => {
   });
 
   describe("answers a visitor", () => {
-    it.each(RIGHT_SIMPLE_ANSWERS.map((one, number) => [one.name, number, one] as const))("%s", async (_name, number, expected) => {
-      const { got, wanted } = compareAnswer(await get(`/answer/${number}`), expected);
-      expect(got).toEqual(wanted);
-    });
-
-    it.each(WRONG_SIMPLE_ANSWERS.map((one, index) => [one.name, RIGHT_SIMPLE_ANSWERS.length + index, one] as const))(
-      "502 for %s, and explains it outside production",
-      async (_name, number, { code, words }) => {
-        const onStaging = problemOf(await get(`/answer/${number}`));
-        expect(onStaging).toMatchObject({ status: 502, code });
-        for (const word of words) expect(onStaging.detail).toContain(word);
-        expect(problemOf(await platform.get("production", `/answer/${number}`))).toEqual({ status: 502, code, detail: null });
-      },
-    );
+    itAnswers(served, { right: RIGHT_SIMPLE_ANSWERS, wrong: WRONG_SIMPLE_ANSWERS });
   });
 
   it("reads and writes sessions with the same helpers", async () => {

@@ -301,7 +301,7 @@ describe("every generation", () => {
 });
 
 describe("the library", () => {
-  const LIBRARY = 'globalThis[Symbol.for("orchestrator.library")]()';
+  const LIBRARY = 'globalThis[Symbol.for("orchestrator:library")]()';
 
   it("is loaded when user code first asks for it, and is the same one every time", async () => {
     const code = `
@@ -328,7 +328,7 @@ describe("the library", () => {
 
   it("is told which app and environment it is in, and which request its caller belongs to", async () => {
     const code = `
-      const bridge = globalThis[Symbol.for("orchestrator.library.bridge")];
+      const bridge = globalThis[Symbol.for("orchestrator:bridge")];
       const outside = bridge.currentRequest();
       exports.handler = async () => {
         const { environment, appName, secret } = bridge;

@@ -6,8 +6,8 @@ import { createStores, type AppStores, type Stores } from "../../orchestrator/st
 import { storeKeyOf } from "../../runtime-image/contract/document-names.ts";
 import { dueSlot, slotDigits } from "../../runtime-image/contract/expiry-slots.ts";
 import { data } from "../../runtime-image/library/data.ts";
-import { entrySubject } from "../../runtime-image/runtime/store-expiry.ts";
-import type { StoreRequests } from "../../runtime-image/runtime/store-requests.ts";
+import { entrySubject } from "../../runtime-image/store/expiry.ts";
+import type { StoreRequests } from "../../runtime-image/store/requests.ts";
 import { keysOf, layStore, type Docs } from "../support/laid-store.ts";
 import { killBroker, startStoreWorld, type StoreWorld } from "../support/store-world.ts";
 import { until } from "../support/until.ts";

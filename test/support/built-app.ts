@@ -78,7 +78,7 @@ async function writeBuild(place: string, files: readonly BuildFile[]): Promise<v
 
 // The library says which of its halves it is, so that a test sees that it got the runtime's own.
 const RUN = `
-globalThis[Symbol.for("orchestrator.library")] = () => ({ functions: { http: "our http" }, data: { get: "our get" } });
+globalThis[Symbol.for("orchestrator:library")] = () => ({ functions: { http: "our http" }, data: { get: "our get" } });
 const { existsSync } = require("node:fs");
 const entry = ["index.mjs", "index.cjs", "index.js", "index.ts"].map((name) => process.cwd() + "/" + name).find(existsSync);
 import(entry).then(async (loaded) => {

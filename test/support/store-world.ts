@@ -7,7 +7,8 @@ import { readState } from "../../orchestrator/processes/detached.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
 import { connectBus, type Bus } from "../../runtime-image/runtime/bus.ts";
-import { createStore, type InstanceStore } from "../../runtime-image/runtime/store.ts";
+import { openStore } from "../../runtime-image/runtime/lay-library.ts";
+import type { InstanceStore } from "../../runtime-image/store/store.ts";
 import { startTestBroker, type TestBroker } from "./test-broker.ts";
 import { until } from "./until.ts";
 
@@ -34,7 +35,7 @@ export async function startStoreWorld(): Promise<StoreWorld> {
       const credentials = await broker.signer.instanceCredentials(appId, environment, instanceId);
       const bus = await connectBus({ url: broker.broker.url, ...credentials }, { name: instanceId, timeoutMs: 5_000 });
       buses.push(bus);
-      return createStore(bus, { instanceId });
+      return openStore(bus, instanceId);
     },
     changeBucket: async (appId, bucket, settings) => {
       const credentials = await broker.signer.controlCredentials(appId, "staging");

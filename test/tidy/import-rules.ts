@@ -10,13 +10,18 @@ interface Direction {
 const CONTRACT = "runtime-image/contract/";
 const DIRECTIONS: readonly Direction[] = [
   { from: /^runtime-image\/contract\//, to: /^runtime-image\/contract\//, why: "the contract imports nothing but itself" },
+  {
+    from: /^runtime-image\/store\//,
+    to: /^runtime-image\/(?:store|contract)\/|^runtime-image\/library\/bridge\.ts$/,
+    why: "the store imports the contract and what the library asks of it",
+  },
   { from: /^runtime-image\/library\//, to: /^runtime-image\/(?:library|contract)\//, why: "the library imports the contract only" },
   { from: /^runtime-image\//, to: /^runtime-image\//, why: "what ships into instances imports nothing from outside itself" },
   { from: /^gateway\//, to: /^(?:gateway|runtime-image\/contract)\//, why: "the gateway imports itself and the contract" },
   {
     from: /^orchestrator\/stores\//,
     // What is written by two hands must be written alike: the keeper of stores works with the very code that instances have for it.
-    to: /^(?:orchestrator|runtime-image\/contract)\/|^runtime-image\/(?:runtime\/(?:store(?:-\w+)?|bus-questions)|library\/bridge)\.ts$/,
+    to: /^(?:orchestrator|runtime-image\/(?:contract|store))\/|^runtime-image\/library\/bridge\.ts$/,
     why: "the keeper of stores imports the orchestrator, the contract, and how instances reach a store",
   },
   {

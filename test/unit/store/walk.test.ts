@@ -1,7 +1,7 @@
 // Listing a table in order: whatever keys it has, and whatever an instance remembers of it, nothing is missed or found twice.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextKeys, type KeyRanges, type Walk } from "../../../runtime-image/runtime/store-walk.ts";
+import { nextKeys, type KeyRanges, type Walk } from "../../../runtime-image/store/walk.ts";
 
 interface Asked {
   count: number; // Keys that were counted, over all questions.

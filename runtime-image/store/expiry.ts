@@ -4,9 +4,9 @@ import { PlatformError } from "../contract/errors.ts";
 import { slotDigits, slotFor } from "../contract/expiry-slots.ts";
 import { EXPIRY_PREFIX } from "../contract/subjects.ts";
 import { RevisionConflict } from "../library/bridge.ts";
-import type { StoreRequests } from "./store-requests.ts";
-import { spread, subjectOf } from "./store-subjects.ts";
-import type { KeyRanges } from "./store-walk.ts";
+import type { StoreRequests } from "./requests.ts";
+import { spread, subjectOf } from "./subjects.ts";
+import type { KeyRanges } from "./walk.ts";
 
 export interface ExpiringDocument {
   readonly key: string;

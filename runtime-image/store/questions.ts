@@ -14,6 +14,19 @@ export interface BusAnswer {
   header(name: string): string; // "" where there is none.
 }
 
+/** Fails with a BusFailure. */
+export type Ask = (question: BusQuestion) => Promise<BusAnswer>;
+
+/** What a message of the broker's client says as an answer. */
+export const answerIn = (message: {
+  readonly data: Uint8Array;
+  readonly headers?: { readonly code: number; get(name: string): string };
+}): BusAnswer => ({
+  status: message.headers?.code ?? 0,
+  bytes: message.data,
+  header: (name) => message.headers?.get(name) ?? "",
+});
+
 /** "unsent": it surely reached nobody. "unknown": it may have been carried out. */
 export class BusFailure extends Error {
   readonly outcome: "unsent" | "unknown";

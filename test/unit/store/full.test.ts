@@ -1,6 +1,6 @@
 // Which limit a full store names.
 import { describe, expect, it } from "vitest";
-import { fillIn, fullBecause } from "../../../runtime-image/runtime/store-full.ts";
+import { fillIn, fullBecause } from "../../../runtime-image/store/full.ts";
 
 const LIMITS = { messageCountMax: 500_000, byteCountMax: 800_000_000 };
 const refused = { byteCount: 1_000, text: "resource limits exceeded for account" };

@@ -1,24 +1,17 @@
-// The buckets of sessions and documents, reached over the instance's own connection. What is acknowledged is on the broker's disk.
-import { randomBytes } from "node:crypto";
-import type { InstanceManifest } from "../contract/instance-manifest.ts";
-import { storeAnswersTo } from "../contract/subjects.ts";
+// The buckets of sessions and documents, as instances and their keeper reach them. What is acknowledged is on the broker's disk.
 import type { KeyRange, Store } from "../library/bridge.ts";
-import type { Bus } from "./bus.ts";
-import { announce } from "./store-expiry.ts";
-import { createReplacedValues } from "./store-replaced.ts";
-import { createStoreRequests, type StoreRequests } from "./store-requests.ts";
-import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./store-subjects.ts";
-import { nextKeys, type KeyRanges, type LargeRanges } from "./store-walk.ts";
+import { announce } from "./expiry.ts";
+import { createReplacedValues } from "./replaced.ts";
+import type { StoreRequests } from "./requests.ts";
+import { filterBeginning, filterBelow, keyOf, subjectOf, tableOf } from "./subjects.ts";
+import { nextKeys, type KeyRanges, type LargeRanges } from "./walk.ts";
 
 export interface InstanceStore extends Store {
   /** Does what was put off. An instance that ends without it leaves values that nobody sees. */
   settle(): Promise<void>;
 }
 
-/** Asks nothing, and costs nothing, before it is first used. */
-export function createStore(bus: Pick<Bus, "asker">, manifest: Pick<InstanceManifest, "instanceId">): InstanceStore {
-  // Other instances of the app could have the broker send here what it would answer them, if they knew where.
-  const requests = createStoreRequests(bus.asker(storeAnswersTo(manifest.instanceId, randomBytes(12).toString("hex"))));
+export function createStore(requests: StoreRequests): InstanceStore {
   const replaced = createReplacedValues(requests);
   const largeRanges = new Map<string, LargeRanges>();
   return {

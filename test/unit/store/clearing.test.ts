@@ -8,7 +8,7 @@ import {
   STORE_CLEARING_PAUSE_MS,
   STORE_CLEARING_SAME_KEY_COUNT_MAX,
 } from "../../../runtime-image/contract/limits.ts";
-import { createClearingBacklog, type ClearingBacklog } from "../../../runtime-image/runtime/store-clearing.ts";
+import { createClearingBacklog, type ClearingBacklog } from "../../../runtime-image/store/clearing.ts";
 
 interface Item {
   readonly id: number;

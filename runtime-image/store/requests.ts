@@ -3,8 +3,8 @@ import { PlatformError } from "../contract/errors.ts";
 import { STORE_REQUEST_TIMEOUT_MS, STORE_WAIT_TIMEOUT_MS } from "../contract/limits.ts";
 import { storePrefix, storeStream } from "../contract/subjects.ts";
 import { RevisionConflict, type BucketName, type StoredValue } from "../library/bridge.ts";
-import { fillIn, fullBecause } from "./store-full.ts";
-import { BusFailure, type BusAnswer, type BusQuestion } from "./bus-questions.ts";
+import { fillIn, fullBecause } from "./full.ts";
+import { BusFailure, type Ask, type BusAnswer, type BusQuestion } from "./questions.ts";
 
 export interface StoreRequests {
   lastOf(bucket: BucketName, subject: string): Promise<FoundValue | null>;
@@ -28,8 +28,6 @@ export interface NewValue {
   readonly expectedRevision?: number | undefined;
   readonly note?: string | undefined;
 }
-
-export type Ask = (question: BusQuestion) => Promise<BusAnswer>;
 
 const RETRY_DELAY_MS = 50;
 const NOT_FOUND = 404;

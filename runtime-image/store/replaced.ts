@@ -1,9 +1,9 @@
 // Deletes what no longer counts of a key, the oldest first: so that the newest value hides the others until it is itself deleted.
 import { PlatformError } from "../contract/errors.ts";
 import type { BucketName } from "../library/bridge.ts";
-import { createClearingBacklog } from "./store-clearing.ts";
-import { noteIn } from "./store-expiry.ts";
-import type { StoreRequests } from "./store-requests.ts";
+import { createClearingBacklog } from "./clearing.ts";
+import { noteIn } from "./expiry.ts";
+import type { StoreRequests } from "./requests.ts";
 
 interface Place {
   readonly bucket: BucketName;

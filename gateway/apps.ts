@@ -24,6 +24,8 @@ export interface Apps {
   remove(appId: string): void;
   sweep(now: { readonly nowMs: number; readonly blockedMs: number }): void;
   connected(): GatewayStatus["connected"];
+  /** Per app with static files, whether they can be read. */
+  sites(): Readonly<Record<string, boolean>>;
   close(): Promise<void>;
 }
 
@@ -84,6 +86,10 @@ export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps
       }
     },
     connected: () => Object.fromEntries([...apps].flatMap(([appId, { live }]) => (live === null ? [] : [[appId, live.upstream.isUp()]]))),
+    sites: () =>
+      Object.fromEntries(
+        [...apps].flatMap(([appId, { live }]) => (live === null || live.site === null ? [] : [[appId, live.site.files !== null]])),
+      ),
     async close() {
       const live = [...apps.values()].map((app) => app.live?.upstream);
       await Promise.all([...live, ...retired].map(async (upstream) => upstream?.close()));

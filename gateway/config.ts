@@ -1,19 +1,41 @@
 // Reads and checks the file that tells a gateway what it is.
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
-import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
+import type { GatewayConfig, GatewayProgram } from "../runtime-image/contract/gateway-config.ts";
 import { ENVIRONMENTS } from "../runtime-image/contract/instance-manifest.ts";
 
-export function readConfig(path: string | undefined): GatewayConfig {
+export interface ReadConfig {
+  readonly path: string;
+  readonly config: GatewayConfig;
+  readonly hash: string; // By which others know whether it is the one they mean.
+}
+
+export function readConfig(path: string | undefined): ReadConfig {
   if (path === undefined) throw new PlatformError("USAGE", { detail: "A gateway is started with the path of its config file." });
-  let value: unknown;
+  const { text, value } = readJson(path);
+  return { path, config: checkConfig(value), hash: createHash("sha256").update(text).digest("hex") };
+}
+
+/** How a gateway of the config that is there now is started; of a later version's config nothing else is looked at. */
+export function readProgram(path: string): GatewayProgram {
+  const problems: string[] = [];
+  const { program } = asRecord(readJson(path).value);
+  if (program === undefined) problems.push("program: is missing");
+  else checkProgram(program, problems);
+  if (problems.length > 0) throw new PlatformError("SETTING_INVALID", { detail: `${path}: ${problems.join("; ")}`, problems });
+  // Every field was checked above.
+  return program as GatewayProgram;
+}
+
+function readJson(path: string): { readonly text: string; readonly value: unknown } {
   try {
-    value = JSON.parse(readFileSync(path, "utf8"));
+    const text = readFileSync(path, "utf8");
+    return { text, value: JSON.parse(text) };
   } catch (cause) {
     throw new PlatformError("SETTING_INVALID", { detail: `${path} could not be read as JSON.` }, { cause });
   }
-  return checkConfig(value);
 }
 
 /** Throws with every problem at once. */
@@ -32,10 +54,22 @@ export function checkConfig(value: unknown): GatewayConfig {
   const limits = asRecord(config["limits"]);
   for (const key of ["requestBodyBytesMax", "headerBytesMax", "targetBytesMax"])
     if (!isWholeNumber(limits[key], 1)) problems.push(`limits.${key}: should be a whole number above 0`);
+  if (config["program"] !== undefined) checkProgram(config["program"], problems);
   if (problems.length > 0) throw new PlatformError("SETTING_INVALID", { detail: problems.join("; "), problems });
   // Every field was checked above.
   return value as GatewayConfig;
 }
+
+function checkProgram(value: unknown, problems: string[]): void {
+  const program = asRecord(value);
+  for (const key of ["nodePath", "mainFile", "logFile", "version"])
+    if (typeof program[key] !== "string") problems.push(`program.${key}: should be a text`);
+  const { nodeArguments, variables } = program;
+  if (!Array.isArray(nodeArguments) || !nodeArguments.every(isText)) problems.push("program.nodeArguments: should be a list of texts");
+  if (!Object.values(asRecord(variables)).every(isText)) problems.push("program.variables: should be texts by their names");
+}
+
+const isText = (value: unknown): boolean => typeof value === "string";
 
 function checkListen(value: unknown, problems: string[]): void {
   if (!Array.isArray(value) || value.length === 0) {

@@ -1,22 +1,29 @@
 // The HTTP servers of a gateway: where they listen, what a connection may cost, and how they stop.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { PlatformError } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
 import { CONNECTION_COUNT_MAX, HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../runtime-image/contract/limits.ts";
-import { peerOf, type Peer, type Trust } from "./forwarded.ts";
+import type { Clock } from "./clock.ts";
+import { createConnections, type Connection } from "./connections.ts";
+import type { Trust } from "./forwarded.ts";
 import type { Arrival, Handler } from "./handler.ts";
+import { bindAll, isSameAddress, listenLike, portOf, type Address, type ListeningSocket } from "./listening.ts";
 import type { Log } from "./log.ts";
 import { refusalOf, refuseOnSocket } from "./raw-refusal.ts";
+import { createStopping, type Patience } from "./stopping.ts";
 import type { Upgrades } from "./upgrades.ts";
 
 export interface Front {
   readonly isListening: boolean;
   readonly ports: readonly number[];
-  listen(): Promise<void>;
-  /** Resolves when every connection is closed, at the latest after the grace. */
-  stop(options: { readonly graceMs: number }): Promise<void>;
+  readonly sockets: readonly ListeningSocket[]; // Those on which it listens.
+  /** Binds its addresses, all but those. */
+  listen(options?: { readonly except: readonly Address[] }): Promise<void>;
+  /** Listens on the socket that another process bound, and has from it the connections that wait there. */
+  take(address: Address, from: NetServer): void;
+  /** Resolves when every connection is closed, at the latest when patience is over. Another call can only shorten it. */
+  stop(patience: Patience): Promise<void>;
 }
 
 export interface FrontParts {
@@ -24,92 +31,102 @@ export interface FrontParts {
   readonly handler: Handler;
   readonly upgrades: Upgrades;
   readonly trust: Trust;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
 const CONNECTION_CHECK_INTERVAL_MS = 1_000; // How exactly the timeouts below are kept.
 const HEADER_SLACK_BYTES = 32_768; // Node counts target, names, values and separators together: we count first, and say which it was.
-const IDLE_GRACE_MS = 500; // A request that is on its way while we stop still arrives.
-
-interface ConnectionState {
-  readonly peer: Peer;
-  openCount: number; // Requests of this connection that are not answered yet.
-  latest: ServerResponse | null;
-}
 
 export function createFront(parts: FrontParts): Front {
   const { config, handler, upgrades, log } = parts;
-  const connections = new WeakMap<Duplex, ConnectionState>();
+  const { serving } = handler;
+  const connections = createConnections(parts.trust);
   const refused = new WeakSet<Duplex>(); // The parser fails again with every packet that still comes.
   // Asked for every request with an Upgrade header. Behind one that waits for its answer nothing may be written past Node.
   const shouldUpgradeCallback = (request: IncomingMessage): boolean => {
-    const { peer, openCount } = stateOf(request.socket);
-    return openCount === 0 && !handler.serving.isStopping && upgrades.takes(request, peer);
+    const { peer, openCount, isEnding } = connections.of(request.socket);
+    return openCount === 0 && !isEnding && !serving.endsTunnels && upgrades.takes(request, peer);
   };
   const options = { ...serverOptions(config), shouldUpgradeCallback };
-  const servers = config.listen.map((address) => ({ address, server: createServer(options) }));
+  const sockets = config.listen.map((address) => ({ address, server: createServer(options) }));
   let isListening = false;
+  let closed: Promise<unknown> | null = null;
 
-  const stateOf = (socket: Socket): ConnectionState => {
-    let state = connections.get(socket);
-    if (state === undefined) {
-      state = { peer: peerOf(socket, parts.trust), openCount: 0, latest: null };
-      connections.set(socket, state);
-    }
-    return state;
-  };
   const take = (request: IncomingMessage, response: ServerResponse, expects: Arrival["expects"]): void => {
-    const state = stateOf(request.socket);
-    state.openCount++;
-    state.latest = response;
-    response.once("finish", () => state.openCount--);
-    handler.handle(request, response, { peer: state.peer, expects });
+    const connection = connections.of(request.socket);
+    // RFC 9112 9.6: what comes behind the announced end is not processed; its client knows, and may ask again elsewhere.
+    if (connection.isEnding) return void request.resume();
+    connection.openCount++;
+    connection.latest = response;
+    response.once("finish", () => connection.openCount--);
+    handler.handle(request, response, { peer: connection.peer, expects });
   };
   const onClientError = (failure: Error & { code?: string; rawPacket?: Uint8Array }, socket: Duplex): void => {
     if (refused.has(socket) && failure.code !== "ECONNRESET") return;
     refused.add(socket);
-    const isMidAnswer = mayHaveAnswered(connections.get(socket));
+    const isMidAnswer = mayHaveAnswered(connections.find(socket));
     if (failure.code === "ECONNRESET" || !socket.writable || isMidAnswer) socket.destroy();
     else refuseOnSocket(socket, refusalOf(failure));
   };
-  for (const { server } of servers) {
+  for (const { server } of sockets) {
     server.maxConnections = CONNECTION_COUNT_MAX;
     server.maxHeadersCount = 0; // Node would drop the rest without a word; their bytes are counted instead.
+    server.on("connection", (socket) => connections.opened(socket));
     server.on("request", (request, response) => take(request, response, "nothing"));
     server.on("checkContinue", (request, response) => take(request, response, "continue"));
     server.on("checkExpectation", (request, response) => take(request, response, "unknown"));
-    server.on("upgrade", (request, socket, firstBytes) => upgrades.open(request, asSocket(socket), firstBytes));
+    server.on("upgrade", (request, duplex, firstBytes) => {
+      const socket = asSocket(duplex);
+      connections.left(socket);
+      upgrades.open(request, socket, firstBytes);
+    });
     server.on("connect", (_request, socket) => refuseOnSocket(socket, "METHOD_NOT_SUPPORTED"));
     server.on("clientError", onClientError);
   }
+  const watch = ({ server }: ListeningSocket): void => {
+    server.on("error", (cause) => log.error("a listening socket failed", { cause }));
+  };
+  const stopping = createStopping({
+    clock: parts.clock,
+    serving,
+    endIdle: connections.endIdle,
+    endTunnels: upgrades.endAll, // The servers do not count them as connections of theirs.
+    endRequests: () => sockets.forEach(({ server }) => server.closeAllConnections()),
+  });
 
   return {
     get isListening() {
       return isListening;
     },
     get ports() {
-      return servers.map(({ server }) => portOf(server));
+      return sockets.map(({ server }) => portOf(server));
     },
-    async listen() {
-      const results = await Promise.allSettled(servers.map(({ server, address }) => listenOn(server, address)));
-      const failures = results.flatMap((result) => (result.status === "rejected" ? [asError(result.reason)] : []));
-      const fatal =
-        failures.find((failure) => !isAddressMissing(failure)) ?? (failures.length === servers.length ? failures[0] : undefined);
-      if (fatal !== undefined) throw fatal;
-      for (const { server } of servers) server.on("error", (cause) => log.error("a listening socket failed", { cause }));
+    get sockets() {
+      return sockets.filter(({ server }) => server.listening);
+    },
+    async listen({ except } = { except: [] }) {
+      const own = sockets.filter(({ address }) => !except.some((one) => isSameAddress(one, address)));
+      await bindAll(own, { hasOthers: except.length > 0 });
+      own.forEach(watch);
       isListening = true;
     },
-    async stop({ graceMs }) {
+    take(address, from) {
+      const socket = sockets.find((one) => isSameAddress(one.address, address));
+      if (socket === undefined) throw new TypeError(`${address.host}:${address.port} is no address of this gateway`);
+      listenLike(socket.server, from);
+      watch(socket);
+    },
+    async stop(patience) {
       isListening = false;
-      handler.serving.isStopping = true;
-      const force = setTimeout(() => upgrades.endAll(), graceMs); // The servers no longer count them as connections of theirs.
-      await Promise.all(servers.map(({ server }) => stopServer(server, graceMs)));
-      clearTimeout(force);
+      serving.announceEnd = connections.announceEnd;
+      closed ??= Promise.all(sockets.map(({ server }) => closeOwn(server)));
+      stopping.within(patience);
+      await closed;
+      stopping.over();
     },
   };
 }
-
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
 const serverOptions = ({ limits }: GatewayConfig) => ({
   maxHeaderSize: limits.headerBytesMax + limits.targetBytesMax + HEADER_SLACK_BYTES,
@@ -128,54 +145,19 @@ function asSocket(socket: Duplex): Socket {
 }
 
 // A refusal now would be read as the answer to a request before it: only a request whose own body is broken may be answered.
-function mayHaveAnswered(state: ConnectionState | undefined): boolean {
-  if (state === undefined || state.latest === null || state.openCount === 0) return false;
-  const isOwnBody = state.openCount === 1 && !state.latest.req.complete && !state.latest.headersSent;
+function mayHaveAnswered(connection: Connection | null): boolean {
+  if (connection === null || connection.latest === null || connection.openCount === 0) return false;
+  const isOwnBody = connection.openCount === 1 && !connection.latest.req.complete && !connection.latest.headersSent;
   return !isOwnBody;
 }
 
-function listenOn(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: NodeJS.ErrnoException): void => reject(listenFailure(cause, `${host}:${port}`));
-    server.once("error", fail);
-    server.listen({ host, port, ipv6Only: host.includes(":") }, () => {
-      server.off("error", fail);
-      resolve();
-    });
-  });
-}
-
-function listenFailure(cause: NodeJS.ErrnoException, address: string): PlatformError {
-  if (cause.code === "EADDRINUSE")
-    return new PlatformError(
-      "PORT_IN_USE",
-      { detail: `${address} is taken.`, remedy: "Stop what listens there, or choose another port." },
-      { cause },
-    );
-  return new PlatformError("GATEWAY_FAILED", { detail: `${address} cannot be listened on (${cause.code ?? cause.message}).` }, { cause });
-}
-
-// A machine without IPv6 has no ::1.
-function isAddressMissing(failure: unknown): boolean {
-  if (!(failure instanceof PlatformError) || !(failure.cause instanceof Error) || !("code" in failure.cause)) return false;
-  return failure.cause.code === "EADDRNOTAVAIL" || failure.cause.code === "EAFNOSUPPORT";
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
-function stopServer(server: Server, graceMs: number): Promise<void> {
+/**
+ * The socket itself stays, where a successor has it as well: connections that wait there are not lost with our handle.
+ * Not server.close(): it would also cut idle connections, over which a request may be on its way (measured: after 2 ms).
+ */
+function closeOwn(server: ListeningSocket["server"]): Promise<void> {
   return new Promise((resolve) => {
-    if (!server.listening) return resolve();
-    // Not server.close(): it would also cut idle connections, over which a request may be on its way (measured: after 2 ms).
-    NetServer.prototype.close.call(server, () => {
-      clearInterval(idle);
-      clearTimeout(force);
-      resolve();
-    });
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_GRACE_MS);
-    const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    if (server.listening) NetServer.prototype.close.call(server, () => resolve());
+    else resolve();
   });
 }

@@ -49,7 +49,8 @@ export function createHandler(parts: HandlerParts): Handler {
     heldBodies: { bytes: 0, bytesMax: REQUEST_BYTES_BUFFERED_MAX },
     unflushed: new Map(),
     openCount: 0,
-    isStopping: false,
+    announceEnd: null,
+    endsTunnels: false,
   };
   const rules = { limits: config.limits, trust: parts.trust };
   const bodyRules = { bytesMax: config.limits.requestBodyBytesMax, held: serving.heldBodies };
@@ -166,7 +167,7 @@ export function createHandler(parts: HandlerParts): Handler {
       }
     },
     sweep(now) {
-      parts.proxy.sweep(now, serving.isStopping);
+      parts.proxy.sweep(now, serving.endsTunnels);
       parts.staticFiles.sweep(now);
       for (const [response, sinceMs] of serving.unflushed)
         if (response.writableFinished || response.destroyed) serving.unflushed.delete(response);

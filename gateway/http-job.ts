@@ -15,7 +15,9 @@ export interface Serving {
   /** Answers whose bytes the kernel did not take at once; they are looked after. */
   readonly unflushed: Map<ServerResponse, number>;
   openCount: number; // Requests that wait for their answer.
-  isStopping: boolean;
+  /** Null until this process goes; from then on it says `connection: close` in answers. */
+  announceEnd: ((response: ServerResponse) => void) | null;
+  endsTunnels: boolean; // New WebSockets are no longer taken, and silent ones are ended.
 }
 
 /** What of the app a job takes along. */
@@ -69,7 +71,7 @@ export class HttpExchange {
     return destroyed || socket === null ? this.parts.response.req.socket.destroyed : socket.destroyed;
   }
 
-  /** Whether there is still someone to answer; also says "last answer" while this process stops. */
+  /** Whether there is still someone to answer; also says "last answer" while this process goes. */
   begin(): boolean {
     const { response, serving } = this.parts;
     if (this.isOver) return false;
@@ -77,7 +79,7 @@ export class HttpExchange {
       this.finish();
       return false;
     }
-    if (serving.isStopping) response.shouldKeepAlive = false;
+    if (serving.announceEnd !== null) serving.announceEnd(response);
     return true;
   }
 

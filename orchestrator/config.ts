@@ -6,47 +6,70 @@ import { APP_GENERATIONS, type AppGeneration } from "./apps/manifest.ts";
 
 export type EngineChoice = "auto" | "docker" | "process";
 
-export interface UpSettings {
-  readonly appFolder: string;
+/** Of every platform. */
+export interface PlatformSettings {
   readonly home: string;
   readonly engine: EngineChoice;
-  readonly generation: AppGeneration | "declared" | null; // Null: not said; "declared": as the manifest says, from now on.
   readonly stagingPort: number;
   readonly productionPort: number;
   readonly apiPort: number;
+  readonly listen: readonly string[]; // Addresses of this machine that the gateways answer on.
   readonly natsUrl: string | null;
   readonly trustedProxies: readonly string[];
-  readonly isWatching: boolean;
-  readonly isPromoting: boolean;
+  readonly leavesRunning: boolean; // At its end gateways, broker and instances go on, for the next orchestrator to take over.
   readonly isJson: boolean;
 }
 
+/** Of one that is started for a folder. */
+export interface UpSettings extends PlatformSettings {
+  readonly appFolder: string;
+  readonly generation: AppGeneration | "declared" | null; // Null: not said; "declared": as the manifest says, from now on.
+  readonly isWatching: boolean;
+  readonly isPromoting: boolean;
+}
+
 /** Flags as the command line gives them: text, unchecked. */
-export interface UpFlags {
+export interface PlatformFlags {
   readonly engine: string;
-  readonly generation?: string;
   readonly stagingPort: string;
   readonly productionPort: string;
   readonly apiPort: string;
+  readonly listen?: readonly string[];
   readonly nats?: string;
   readonly home?: string;
   readonly trustProxy?: readonly string[];
-  readonly watch: boolean;
-  readonly promote?: boolean;
+  readonly leaveRunning?: boolean;
   readonly json?: boolean;
 }
 
+export interface UpFlags extends PlatformFlags {
+  readonly generation?: string;
+  readonly watch: boolean;
+  readonly promote?: boolean;
+}
+
 export const DEFAULT_API_PORT = 3330;
-const ENGINES: readonly EngineChoice[] = ["auto", "docker", "process"];
-const GENERATION_CHOICES = [...APP_GENERATIONS, "declared"] as const;
+export const LOOPBACK: readonly string[] = ["127.0.0.1", "::1"];
+export const ENGINES: readonly EngineChoice[] = ["auto", "docker", "process"];
+export const GENERATION_CHOICES = [...APP_GENERATIONS, "declared"] as const;
 
 export function upSettings(folder: string, flags: UpFlags): UpSettings {
   const problems: string[] = [];
-  const engine = ENGINES.find((name) => name === flags.engine);
-  if (engine === undefined) problems.push(`--engine: should be one of ${ENGINES.join(", ")}, got "${flags.engine}"`);
   const generation = GENERATION_CHOICES.find((name) => name === flags.generation) ?? null;
   if (flags.generation !== undefined && generation === null)
     problems.push(`--generation: should be one of ${GENERATION_CHOICES.join(", ")}, got "${flags.generation}"`);
+  const appFolder = resolve(folder);
+  const settings = platformSettings(flags, { base: appFolder, help: "orchestrator up --help", problems });
+  return { ...settings, appFolder, generation, isWatching: flags.watch, isPromoting: flags.promote ?? false };
+}
+
+/** `base`: the folder in which the home is, where none is named. Throws every problem at once, those that were found before too. */
+export function platformSettings(
+  flags: PlatformFlags,
+  { base, help, problems = [] }: { readonly base: string; readonly help: string; readonly problems?: string[] },
+): PlatformSettings {
+  const engine = ENGINES.find((name) => name === flags.engine);
+  if (engine === undefined) problems.push(`--engine: should be one of ${ENGINES.join(", ")}, got "${flags.engine}"`);
   const stagingPort = portOf("--staging-port", flags.stagingPort, problems);
   const productionPort = portOf("--production-port", flags.productionPort, problems);
   const apiPort = portOf("--api-port", flags.apiPort, problems);
@@ -54,26 +77,26 @@ export function upSettings(folder: string, flags: UpFlags): UpSettings {
     problems.push(
       `--staging-port, --production-port and --api-port: should be three different ports, got ${stagingPort}, ${productionPort} and ${apiPort}`,
     );
+  const listen = flags.listen ?? LOOPBACK;
+  for (const address of listen)
+    if (isIP(address) === 0) problems.push(`--listen: should be an address such as 0.0.0.0, :: or 192.0.2.7, got "${address}"`);
+  if (new Set(listen).size < listen.length) problems.push(`--listen: should name each address once, got ${listen.join(" ")}`);
   const natsUrl = flags.nats ?? null;
   if (natsUrl !== null && !isNatsUrl(natsUrl)) problems.push(`--nats: should be a URL such as nats://192.0.2.1:4222, got "${natsUrl}"`);
   const trustedProxies = flags.trustProxy ?? [];
   for (const range of trustedProxies)
     if (!isRange(range)) problems.push(`--trust-proxy: should be an address or a range such as 10.0.0.0/8, got "${range}"`);
-  if (problems.length > 0 || engine === undefined)
-    throw new PlatformError("SETTING_INVALID", { problems, remedy: "See: orchestrator up --help" });
-  const appFolder = resolve(folder);
+  if (problems.length > 0 || engine === undefined) throw new PlatformError("SETTING_INVALID", { problems, remedy: `See: ${help}` });
   return {
-    appFolder,
-    home: resolve(flags.home ?? join(appFolder, ".orchestrator")),
+    home: resolve(flags.home ?? join(base, ".orchestrator")),
     engine,
-    generation,
     stagingPort,
     productionPort,
     apiPort,
+    listen,
     natsUrl,
     trustedProxies,
-    isWatching: flags.watch,
-    isPromoting: flags.promote ?? false,
+    leavesRunning: flags.leaveRunning ?? false,
     isJson: flags.json ?? false,
   };
 }
@@ -107,6 +130,7 @@ export interface EnvironmentSettings {
   readonly searchPath: string;
   readonly extraCaCerts: string | null; // A file; installs of packages trust it as this process does.
   readonly noColor: boolean;
+  readonly isDumbTerminal: boolean; // One that nothing can be redrawn on.
   readonly apiToken: string | null; // For commands of someone who cannot read the home, or whose role is smaller.
 }
 
@@ -117,5 +141,6 @@ export const environmentSettings = (): EnvironmentSettings => ({
   searchPath: process.env["PATH"] ?? "",
   extraCaCerts: process.env["NODE_EXTRA_CA_CERTS"] ?? null,
   noColor: process.env["NO_COLOR"] !== undefined,
+  isDumbTerminal: process.env["TERM"] === "dumb",
   apiToken: process.env["ORCHESTRATOR_API_TOKEN"] ?? null,
 });

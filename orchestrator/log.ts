@@ -94,6 +94,26 @@ export async function writeOut(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
+/** Where the result of a command goes, for those that redraw it in place. */
+export interface Screen {
+  readonly isTerminal: boolean;
+  readonly isColored: boolean;
+  columnCount(): number;
+  rowCount(): number;
+  write(text: string): void;
+  /** Beside the result. */
+  notice(text: string): void;
+}
+
+export const resultScreen = ({ isColored }: { readonly isColored: boolean }): Screen => ({
+  isTerminal: process.stdout.isTTY,
+  isColored: isColored && process.stdout.isTTY,
+  columnCount: () => process.stdout.columns || 80, // Some terminals do not say.
+  rowCount: () => process.stdout.rows || 24,
+  write: (text) => void process.stdout.write(text),
+  notice: printNotice,
+});
+
 let isProgressShown = false;
 
 /** One line that changes, where a person looks on; null takes it away. */

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { IncomingHttpHeaders } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { ErrorCode } from "../../runtime-image/contract/errors.ts";
 import { writeFileAtomic } from "../processes/atomic-file.ts";
 
@@ -35,6 +35,17 @@ export function refusalOf(headers: IncomingHttpHeaders, port: number): ErrorCode
 }
 
 const ownHosts = (port: number): string[] => [`localhost:${port}`, `127.0.0.1:${port}`, `[::1]:${port}`];
+
+/** Whether a request is git's. */
+export const isGit = ({ url = "" }: IncomingMessage): boolean => url.startsWith("/git/");
+
+/** As git sends a token: the password of Basic authentication, whatever the user is called. */
+export function passwordOf(headers: IncomingHttpHeaders): string | null {
+  const [, encoded] = /^Basic ([A-Za-z0-9+/=]{1,1000})$/i.exec(headers.authorization ?? "") ?? [];
+  if (encoded === undefined) return null;
+  const [, password] = /^[^:]*:([0-9a-f]{64})$/i.exec(Buffer.from(encoded, "base64").toString("utf8")) ?? [];
+  return password?.toLowerCase() ?? null;
+}
 
 /** Null where none of the right form is given. */
 export const tokenOf = (headers: IncomingHttpHeaders): string | null =>

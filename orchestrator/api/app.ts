@@ -6,6 +6,7 @@ import { API_BODY_BYTES_MAX, API_BODY_TIMEOUT_MS } from "../../runtime-image/con
 import type { AuditLog, AuditOutcome } from "./audit.ts";
 import { ReaderBehind } from "./follow.ts";
 import { type Sent, auditedInput, checkedInput } from "./input.ts";
+import { passphraseIn } from "./passphrase.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { type Caller, mayDo } from "./roles.ts";
 import type { ApiCall, ApiRoute } from "./route.ts";
@@ -91,7 +92,8 @@ async function answer(answering: Answering): Promise<void> {
   const isUpload = one.answer.kind === "upload";
   // Fastify types what a schema of its own would say; these are objects in any case.
   const sent = { params: request.params as object, query: request.query as object, body: isUpload ? undefined : request.body };
-  const input = checkedInput(one, { params: { ...sent.params }, query: { ...sent.query }, body: sent.body });
+  const checked = checkedInput(one, { params: { ...sent.params }, query: { ...sent.query }, body: sent.body });
+  const input = { ...checked, passphrase: one.takesPassphrase === true ? passphraseIn(request.headers) : null };
   if (one.method === "GET") return finished(reply, await perform(answering, input));
   const end = await parts.audit.begin({ ...caller, method: one.method, path: one.path, input: auditedInput(one, input) });
   try {
@@ -106,7 +108,9 @@ async function answer(answering: Answering): Promise<void> {
 
 type Performed = { readonly kind: "value"; readonly value: unknown } | { readonly kind: "streamed"; readonly outcome: AuditOutcome };
 
-async function perform({ one, request, reply, caller, calls, parts }: Answering, input: Sent): Promise<Performed> {
+type Input = Sent & Pick<ApiCall, "passphrase">;
+
+async function perform({ one, request, reply, caller, calls, parts }: Answering, input: Input): Promise<Performed> {
   const isStream = one.answer.kind === "lines" || one.answer.kind === "events";
   const call: ApiCall = { ...input, caller, signal: calls.signalFor(reply.raw, isStream) };
   switch (one.answer.kind) {

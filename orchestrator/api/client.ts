@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import { PlatformError, isErrorCode } from "../../runtime-image/contract/errors.ts";
 import { environmentSettings } from "../config.ts";
 import { readToken } from "./access.ts";
+import { passphraseHeaders } from "./passphrase.ts";
 
 export interface ApiTarget {
   readonly port: number;
@@ -26,13 +27,17 @@ export interface ApiClient {
   /** Sends a stream as it comes, and resolves with what is answered. */
   upload(path: string, body: Readable, options?: UploadOptions): Promise<unknown>;
   /** The bytes of an answer, to be read at any pace. The stream fails where it breaks off. */
-  download(path: string, signal?: AbortSignal): Promise<Readable>;
+  download(path: string, options?: TransferOptions): Promise<Readable>;
 }
 
-export interface UploadOptions {
+export interface TransferOptions {
+  readonly signal?: AbortSignal;
+  readonly passphrase?: string | null;
+}
+
+export interface UploadOptions extends TransferOptions {
   readonly method?: "POST" | "PUT";
   readonly contentType?: string;
-  readonly signal?: AbortSignal;
 }
 
 const ANSWER_TIMEOUT_MS = 120_000; // A promote boots instances before it answers.
@@ -45,6 +50,7 @@ interface Call {
   readonly token: string | null;
   readonly timeoutMs: number; // 0: as long as it takes.
   readonly body?: { readonly contentType: string; readonly bytes: Buffer | Readable };
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -77,15 +83,20 @@ export async function connectApi(target: ApiTarget): Promise<ApiClient> {
         if (!signal.aborted) throw cause;
       }
     },
-    async upload(path, body, { method = "POST", contentType = "application/octet-stream", signal } = {}) {
+    async upload(path, body, { method = "POST", contentType = "application/octet-stream", ...transfer } = {}) {
       const sent = { contentType, bytes: body };
-      return answerOf(await send({ method, path, port, token, timeoutMs: 0, body: sent, ...(signal === undefined ? {} : { signal }) }));
+      return answerOf(await send({ method, path, port, token, timeoutMs: 0, body: sent, ...transferOf(transfer) }));
     },
-    async download(path, signal) {
-      return checked(await send({ method: "GET", path, port, token, timeoutMs: 0, ...(signal === undefined ? {} : { signal }) }));
+    async download(path, transfer = {}) {
+      return checked(await send({ method: "GET", path, port, token, timeoutMs: 0, ...transferOf(transfer) }));
     },
   };
 }
+
+const transferOf = ({ signal, passphrase = null }: TransferOptions): Pick<Call, "headers" | "signal"> => ({
+  ...(signal === undefined ? {} : { signal }),
+  ...(passphrase === null ? {} : { headers: passphraseHeaders(passphrase) }),
+});
 
 /** Lines are taken from the answer no faster than they are dealt with. */
 async function eachLine(response: IncomingMessage, onValue: (value: unknown) => void | Promise<void>): Promise<void> {
@@ -113,7 +124,7 @@ async function homeBehind(port: number): Promise<string> {
 }
 
 /** Resolves with the head of the answer. */
-async function send({ method, path, port, token, timeoutMs, body, signal }: Call): Promise<IncomingMessage> {
+async function send({ method, path, port, token, timeoutMs, body, headers, signal }: Call): Promise<IncomingMessage> {
   return new Promise((done, fail) => {
     const outgoing = request({
       host: "127.0.0.1",
@@ -125,6 +136,7 @@ async function send({ method, path, port, token, timeoutMs, body, signal }: Call
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": body.contentType }),
         ...(Buffer.isBuffer(body?.bytes) ? { "content-length": body.bytes.length } : {}),
+        ...headers,
       },
       ...(signal === undefined ? {} : { signal }),
     });

@@ -6,10 +6,11 @@ import { encodedAt, placeOf, readDocument, readPage, removeDocuments, tableOf, w
 import type { AppStores } from "../stores/stores.ts";
 import { countTable, listTables } from "../stores/tables.ts";
 import { exportDocuments, importDocuments } from "../stores/transfer.ts";
+import { APP_FIELD, type FindApp } from "./app-query.ts";
 import { type ApiRoute, type Role, Type, route } from "./route.ts";
 
 export interface DataRouteParts {
-  readonly stores: (environment: Environment) => Promise<AppStores>;
+  readonly app: FindApp;
 }
 
 /**
@@ -18,9 +19,9 @@ export interface DataRouteParts {
  */
 export const STORE_ROLES: Readonly<Record<Environment, Role>> = { staging: "deploy", production: "admin" };
 
-export const dataRoutes = (parts: DataRouteParts): ApiRoute[] =>
+export const dataRoutes = ({ app }: DataRouteParts): ApiRoute[] =>
   ENVIRONMENTS.flatMap((environment) => {
-    const stores = async (): Promise<AppStores> => parts.stores(environment);
+    const stores = async (query: { readonly app?: string }): Promise<AppStores> => app(query.app).stores(environment);
     const place = { environment, role: STORE_ROLES[environment], stores };
     return [...readingRoutes(place), ...writingRoutes(place), ...transferRoutes(place)];
   });
@@ -28,7 +29,7 @@ export const dataRoutes = (parts: DataRouteParts): ApiRoute[] =>
 interface Place {
   readonly environment: Environment;
   readonly role: Role;
-  readonly stores: () => Promise<AppStores>;
+  readonly stores: (query: { readonly app?: string }) => Promise<AppStores>;
 }
 
 const TABLE = Type.String({ description: "the name of a table" });
@@ -44,10 +45,11 @@ function readingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/tables`,
       role,
       summary: `The tables of ${environment} and how many documents each has.`,
+      query: Type.Object(APP_FIELD),
       answer: {
         kind: "json",
         schema: Type.Object({ tables: Type.Array(Type.Object({ table: TABLE, count: COUNT })) }),
-        handle: async () => ({ tables: await listTables((await stores()).requests) }),
+        handle: async ({ query }) => ({ tables: await listTables((await stores(query)).requests) }),
       },
     }),
     route({
@@ -55,11 +57,11 @@ function readingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/count`,
       role,
       summary: `How many documents a table of ${environment} has.`,
-      query: Type.Object({ table: TABLE }),
+      query: Type.Object({ ...APP_FIELD, table: TABLE }),
       answer: {
         kind: "json",
         schema: Type.Object({ count: COUNT }),
-        handle: async ({ query }) => ({ count: await countTable((await stores()).requests, tableOf(query.table)) }),
+        handle: async ({ query }) => ({ count: await countTable((await stores(query)).requests, tableOf(query.table)) }),
       },
     }),
     route({
@@ -67,12 +69,12 @@ function readingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/document`,
       role,
       summary: `One document of ${environment}, and its revision.`,
-      query: Type.Object({ table: TABLE, key: KEY }),
+      query: Type.Object({ ...APP_FIELD, table: TABLE, key: KEY }),
       answer: {
         kind: "json",
         schema: Type.Object({ document: DOCUMENT, revision: REVISION }),
         handle: async ({ query }) => {
-          const found = await readDocument((await stores()).store, placeOf(query.table, query.key));
+          const found = await readDocument((await stores(query)).store, placeOf(query.table, query.key));
           if (found === null) throw new PlatformError("DOCUMENT_NOT_FOUND", { detail: `${query.table}/${query.key} on ${environment}.` });
           return found;
         },
@@ -84,6 +86,7 @@ function readingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       role,
       summary: `Documents of a table of ${environment} in the order of their keys, with a cursor where there may be more.`,
       query: Type.Object({
+        ...APP_FIELD,
         table: TABLE,
         begin: Type.Optional(Type.String({ description: "what keys begin with" })),
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: DOCUMENT_PAGE_COUNT_MAX })),
@@ -92,7 +95,7 @@ function readingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       answer: {
         kind: "json",
         schema: Type.Object({ documents: Type.Array(DOCUMENT), cursor: Type.Optional(Type.String()) }),
-        handle: async ({ query }) => readPage((await stores()).store, query),
+        handle: async ({ query }) => readPage((await stores(query)).store, query),
       },
     }),
   ];
@@ -106,6 +109,7 @@ function writingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/document`,
       role,
       summary: `Writes one document of ${environment}.`,
+      query: Type.Object(APP_FIELD),
       body: Type.Object({
         table: TABLE,
         key: KEY,
@@ -116,9 +120,9 @@ function writingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       answer: {
         kind: "json",
         schema: Type.Object({ document: DOCUMENT, revision: REVISION }),
-        handle: async ({ body }) => {
+        handle: async ({ query, body }) => {
           const encoded = encodedAt(placeOf(body.table, body.key), attributesIn(body.document));
-          const revision = await writeDocument((await stores()).store, encoded, body.expectedRevision);
+          const revision = await writeDocument((await stores(query)).store, encoded, body.expectedRevision);
           return { document: encoded.document, revision };
         },
       },
@@ -128,14 +132,15 @@ function writingRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/remove`,
       role,
       summary: `Destroys documents of one table of ${environment}.`,
+      query: Type.Object(APP_FIELD),
       body: Type.Object({ table: TABLE, keys: Type.Array(KEY, { minItems: 1, maxItems: REMOVED_COUNT_MAX }) }),
       auditedFields: ["table"],
       answer: {
         kind: "json",
         schema: Type.Object({ removedKeys: Type.Array(KEY, { description: "those that were there" }) }),
-        handle: async ({ body }) => {
+        handle: async ({ query, body }) => {
           const places = body.keys.map((key) => placeOf(body.table, key));
-          return { removedKeys: (await removeDocuments((await stores()).store, places)).map(({ key }) => key) };
+          return { removedKeys: (await removeDocuments((await stores(query)).store, places)).map(({ key }) => key) };
         },
       },
     }),
@@ -151,11 +156,11 @@ function transferRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/export`,
       role,
       summary: `Every document of ${environment}, or of one table, by table and key. Only a line of the kind "end" says that it is all.`,
-      query: Type.Object({ table: Type.Optional(TABLE) }),
+      query: Type.Object({ ...APP_FIELD, table: Type.Optional(TABLE) }),
       answer: {
         kind: "lines",
         schema: EXPORT_LINE,
-        handle: async ({ query }) => exportDocuments(await stores(), query.table === undefined ? null : tableOf(query.table)),
+        handle: async ({ query }) => exportDocuments(await stores(query), query.table === undefined ? null : tableOf(query.table)),
       },
     }),
     route({
@@ -163,6 +168,7 @@ function transferRoutes({ environment, role, stores }: Place): ApiRoute[] {
       path: `/api/data/${environment}/import`,
       role,
       summary: `Writes documents into ${environment}, one JSON object per line; nothing of a bad line. Doing it again changes nothing.`,
+      query: Type.Object(APP_FIELD),
       answer: {
         kind: "upload",
         contentType: "application/x-ndjson",
@@ -172,7 +178,7 @@ function transferRoutes({ environment, role, stores }: Place): ApiRoute[] {
           badCount: COUNT,
           problems: Type.Array(Type.Object({ line: COUNT, problem: Type.String() })),
         }),
-        handle: async (_call, body) => importDocuments((await stores()).store, body),
+        handle: async ({ query }, body) => importDocuments((await stores(query)).store, body),
       },
     }),
   ];

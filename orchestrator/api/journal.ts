@@ -3,10 +3,11 @@ import type { Environment } from "../../runtime-image/contract/instance-manifest
 import { API_EVENT_COUNT_KEPT } from "../../runtime-image/contract/limits.ts";
 import type { Clock } from "../clock.ts";
 
-export const CHANGE_KINDS = ["deployed", "promoted", "deploy-failed", "failure", "replaced", "trouble"] as const;
+export const CHANGE_KINDS = ["deployed", "promoted", "rolled-back", "deploy-failed", "failure", "replaced", "trouble"] as const;
 
 export interface StateChange {
   readonly kind: (typeof CHANGE_KINDS)[number];
+  readonly app?: string; // Its name.
   readonly environment: Environment;
   readonly functionName?: string;
   readonly releaseId?: string;

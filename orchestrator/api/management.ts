@@ -3,7 +3,9 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { ControlBus } from "../nats/control-bus.ts";
 import { ensureToken } from "./access.ts";
-import { openAuditLog } from "./audit.ts";
+import type { GitDoor } from "../git/git-door.ts";
+import { type AuditLog, openAuditLog } from "./audit.ts";
+import { withGit } from "./git-mount.ts";
 import type { ApiParts } from "./routes.ts";
 import { startApi } from "./server.ts";
 import { type TokenState, openTokenBook } from "./tokens.ts";
@@ -20,10 +22,11 @@ export interface ManagementParts {
   readonly clock: Clock;
   readonly control: Pick<ControlBus, "readControl" | "writeControl">;
   readonly routes: Omit<ApiParts, "tokens" | "audit">;
+  readonly openGit: (audit: Pick<AuditLog, "begin">) => Promise<GitDoor>;
   readonly onTrouble: (error: unknown) => void;
 }
 
-export async function startManagement({ home, clock, control, routes, onTrouble }: ManagementParts): Promise<Management> {
+export async function startManagement({ home, clock, control, routes, openGit, onTrouble }: ManagementParts): Promise<Management> {
   const { token, isNew } = await ensureToken(home);
   const [tokens, audit] = await Promise.all([
     openTokenBook({ homeToken: token, state: tokenState(control), clock }),
@@ -31,7 +34,8 @@ export async function startManagement({ home, clock, control, routes, onTrouble 
   ]);
   const load = async () => {
     const [{ createApp }, { apiRoutes }] = await Promise.all([import("./app.ts"), import("./routes.ts")]);
-    return createApp(apiRoutes({ ...routes, tokens, audit }), { audit, onTrouble });
+    const app = await createApp(apiRoutes({ ...routes, tokens, audit }), { audit, onTrouble });
+    return withGit(app, await openGit(audit), (name) => routes.app(name).appId);
   };
   try {
     const api = await startApi({ port: routes.port, home, callerOf: (given) => tokens.callerOf(given), load, onTrouble });

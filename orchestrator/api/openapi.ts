@@ -1,5 +1,6 @@
 // The OpenAPI 3.1 document of the management API, made of the very schemas that its input is checked with. Pure.
 import { ERRORS } from "../../runtime-image/contract/errors.ts";
+import { PASSPHRASE_HEADER } from "./passphrase.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
 import { type TSchema, Type, closed } from "./schema.ts";
 
@@ -40,8 +41,17 @@ const PROBLEM = {
   },
 };
 
+const PASSPHRASE = {
+  name: PASSPHRASE_HEADER,
+  in: "header",
+  required: false,
+  schema: { type: "string", contentEncoding: "base64", writeOnly: true },
+  description: "The passphrase of a backup's environment variables, as UTF-8. Nothing keeps it.",
+};
+
 function operation(route: ApiRoute): object {
-  const parameters = [...parametersOf(route.params, "path"), ...parametersOf(route.query, "query")];
+  const passphrase = route.takesPassphrase === true ? [PASSPHRASE] : [];
+  const parameters = [...parametersOf(route.params, "path"), ...parametersOf(route.query, "query"), ...passphrase];
   return {
     operationId: operationId(route),
     summary: route.summary,

@@ -11,6 +11,7 @@ export interface ApiCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly query: Query;
   readonly body: Body;
   readonly caller: Caller;
+  readonly passphrase: string | null; // Null where none was sent, and where the route takes none.
   readonly signal: AbortSignal; // Aborts when the caller goes away, or when the orchestrator stops.
 }
 
@@ -24,6 +25,8 @@ export interface ApiRoute {
   readonly body?: TSchema; // JSON. Without it a body is refused, but for uploads.
   /** Fields of the body that the audit log may keep. None are kept but these; params and query always are, so no secret belongs there. */
   readonly auditedFields?: readonly string[];
+  /** Whether it may be sent a passphrase, which nothing keeps. */
+  readonly takesPassphrase?: boolean;
   readonly answer: ApiAnswer;
 }
 

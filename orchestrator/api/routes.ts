@@ -1,18 +1,39 @@
 // Every route of the management API, the one that describes the others included.
+import { type AppRouteParts, appRoutes } from "./app-routes.ts";
 import { type BackupRouteParts, backupRoutes } from "./backup-routes.ts";
 import { type DataRouteParts, dataRoutes } from "./data-routes.ts";
+import { type DeliveryRouteParts, deliveryRoutes } from "./delivery-routes.ts";
 import { openApiDocument } from "./openapi.ts";
+import { type ReleaseRouteParts, releaseRoutes } from "./release-routes.ts";
 import { type ApiRoute, Type, route } from "./route.ts";
 import { type StateParts, stateRoutes } from "./state-routes.ts";
 import { type TokenParts, tokenRoutes } from "./token-routes.ts";
 import { type VariablesRouteParts, variablesRoutes } from "./variables-routes.ts";
 
-export interface ApiParts extends StateParts, TokenParts, VariablesRouteParts, DataRouteParts, BackupRouteParts {
+export interface ApiParts
+  extends
+    StateParts,
+    AppRouteParts,
+    DeliveryRouteParts,
+    ReleaseRouteParts,
+    TokenParts,
+    VariablesRouteParts,
+    DataRouteParts,
+    BackupRouteParts {
   readonly port: number;
 }
 
 export function apiRoutes(parts: ApiParts): readonly ApiRoute[] {
-  const routes = [...stateRoutes(parts), ...tokenRoutes(parts), ...variablesRoutes(parts), ...dataRoutes(parts), ...backupRoutes(parts)];
+  const routes = [
+    ...stateRoutes(parts),
+    ...appRoutes(parts),
+    ...deliveryRoutes(parts),
+    ...releaseRoutes(parts),
+    ...tokenRoutes(parts),
+    ...variablesRoutes(parts),
+    ...dataRoutes(parts),
+    ...backupRoutes(parts),
+  ];
   const described: ApiRoute[] = [
     ...routes,
     route({

@@ -2,7 +2,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { API_CLOSE_GRACE_MS, API_CONNECTION_COUNT_MAX, HEADERS_TIMEOUT_MS, HEADER_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
-import { refusalOf, tokenOf } from "./access.ts";
+import { isGit, passwordOf, refusalOf, tokenOf } from "./access.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Caller } from "./roles.ts";
 
@@ -87,9 +87,12 @@ async function admit(request: IncomingMessage, response: ServerResponse, setting
   if (refused !== null) return sendProblem(response, new PlatformError(refused));
   // Which home this is helps a command to find the token file, which only its owner can read.
   if (request.method === "GET" && request.url === "/") return sendJson(response, { product: "orchestrator", home: settings.home });
-  const token = tokenOf(request.headers);
+  const token = tokenOf(request.headers) ?? (isGit(request) ? passwordOf(request.headers) : null);
   const caller = token === null ? null : settings.callerOf(token);
-  if (caller === null) return sendProblem(response, new PlatformError("API_TOKEN_REFUSED"));
+  if (caller === null) {
+    if (isGit(request)) response.setHeader("www-authenticate", 'Basic realm="orchestrator: a token as the password"'); // Git asks for it then.
+    return sendProblem(response, new PlatformError("API_TOKEN_REFUSED"));
+  }
   (await app()).answer(request, response, caller);
 }
 

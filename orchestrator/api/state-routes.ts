@@ -1,21 +1,23 @@
-// What the platform is and does: its state, promote, what functions print, what becomes of it.
+// What the platform is and does: its state, what functions print, what becomes of it; and its gateways, started anew.
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { LOG_LEVELS } from "../../runtime-image/contract/log-line.ts";
 import type { LogFilter, LogStore } from "../logs/log-store.ts";
+import type { GatewayProcess } from "../gateways/gateway-process.ts";
 import type { Deployer } from "../releases/deployer.ts";
+import { APP_FIELD, type FindApp } from "./app-query.ts";
 import { followed } from "./follow.ts";
 import { CHANGE_KINDS, type Journal, type JournalEntry } from "./journal.ts";
 import { type ApiRoute, type ServerEvent, type Static, Type, route } from "./route.ts";
 
 export interface StateParts {
-  readonly deployer: Deployer;
+  readonly app: FindApp;
+  readonly gateways: Readonly<Record<Environment, Pick<GatewayProcess, "restart">>>;
   readonly logs: LogStore;
   readonly journal: Journal;
   readonly facts: () => PlatformFacts;
 }
 
 export interface PlatformFacts {
-  readonly app: string;
   readonly engine: string;
   readonly broker: string;
   readonly home: string;
@@ -49,12 +51,8 @@ const STATUS = Type.Object({
   environments: Type.Object({ staging: LIVE, production: LIVE }),
 });
 
-const PROMOTED = Type.Object({
-  releaseId: Type.String(),
-  failures: Type.Array(Type.Object({ functionName: Type.String(), code: Type.String(), message: Type.String() })),
-});
-
 const LOG_QUERY = Type.Object({
+  app: Type.Optional(Type.String({ description: "the name of an app; without it, lines of every app" })),
   functionName: Type.Optional(Type.String({ description: 'the name of a function, such as "get-index" or "src/http/get-index"' })),
   environment: Type.Optional(ENVIRONMENT),
   count: Type.Optional(Type.Integer({ minimum: 0, maximum: LOG_COUNT_MAX })),
@@ -63,6 +61,7 @@ const LOG_QUERY = Type.Object({
 
 const LOG_ENTRY = Type.Object({
   epochMs: Type.Number(),
+  app: Type.Union([Type.String(), Type.Null()], { description: "its name; null where it is not known" }),
   environment: ENVIRONMENT,
   functionName: Type.String(),
   instanceId: Type.String(),
@@ -75,6 +74,7 @@ const CHANGE = Type.Object({
   id: Type.String(),
   epochMs: Type.Number(),
   kind: Type.Enum([...CHANGE_KINDS]),
+  app: Type.Optional(Type.String()),
   environment: ENVIRONMENT,
   functionName: Type.Optional(Type.String()),
   releaseId: Type.Optional(Type.String()),
@@ -87,15 +87,31 @@ export function stateRoutes(parts: StateParts): ApiRoute[] {
       method: "GET",
       path: "/api/status",
       role: "read",
-      summary: "What runs: the app, the engine, and what is live in each environment.",
-      answer: { kind: "json", schema: STATUS, handle: async () => ({ ...parts.facts(), environments: environments(parts.deployer) }) },
+      summary: "What runs: an app, the engine, and what is live in each environment.",
+      query: Type.Object(APP_FIELD),
+      answer: {
+        kind: "json",
+        schema: STATUS,
+        async handle({ query }) {
+          const { name, deployer } = parts.app(query.app);
+          return { app: name, ...parts.facts(), environments: environments(deployer) };
+        },
+      },
     }),
     route({
       method: "POST",
-      path: "/api/promote",
-      role: "deploy",
-      summary: "Makes production run the very builds that are live on staging.",
-      answer: { kind: "json", schema: PROMOTED, handle: async () => promote(parts.deployer) },
+      path: "/api/gateways/:environment/restart",
+      role: "admin",
+      summary: "Replaces the gateway of an environment by a new process; no request fails, because the listening socket is handed over.",
+      params: Type.Object({ environment: ENVIRONMENT }),
+      answer: {
+        kind: "json",
+        schema: Type.Object({ environment: ENVIRONMENT }),
+        async handle({ params: { environment } }) {
+          await parts.gateways[environment].restart();
+          return { environment };
+        },
+      },
     }),
     route({
       method: "GET",
@@ -103,7 +119,7 @@ export function stateRoutes(parts: StateParts): ApiRoute[] {
       role: "read",
       summary: "What functions print: the newest lines, and with follow=true every new one.",
       query: LOG_QUERY,
-      answer: { kind: "lines", schema: LOG_ENTRY, handle: async ({ query, signal }) => logLines(parts.logs, query, signal) },
+      answer: { kind: "lines", schema: LOG_ENTRY, handle: async ({ query, signal }) => logLines(parts, query, signal) },
     }),
     route({
       method: "GET",
@@ -125,14 +141,14 @@ function live(deployer: Deployer, environment: Environment): Static<typeof LIVE>
   return release === null ? null : { releaseId: release.releaseId, functions: release.functions.map((fn) => ({ ...fn })) };
 }
 
-async function promote(deployer: Deployer): Promise<Static<typeof PROMOTED>> {
-  const { release, failures } = await deployer.promote();
-  return { releaseId: release.releaseId, failures: [...failures] };
-}
-
-async function logLines(logs: LogStore, query: Static<typeof LOG_QUERY>, signal: AbortSignal): Promise<AsyncIterable<unknown>> {
-  const { functionName, environment, count = LOG_COUNT, follow = false } = query;
+async function logLines(
+  { app: find, logs }: Pick<StateParts, "app" | "logs">,
+  query: Static<typeof LOG_QUERY>,
+  signal: AbortSignal,
+): Promise<AsyncIterable<unknown>> {
+  const { app, functionName, environment, count = LOG_COUNT, follow = false } = query;
   const filter: LogFilter = {
+    ...(app === undefined ? {} : { app: find(app).name }), // A name that was mistyped is told as such.
     ...(functionName === undefined ? {} : { functionName }),
     ...(environment === undefined ? {} : { environment }),
   };

@@ -1,23 +1,27 @@
 // Routes of the management API for environment variables: what there is is told without values, and no value goes into the audit log.
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
-import type { AppVariables } from "../variables/variables.ts";
+import { APP_FIELD, type FindApp } from "./app-query.ts";
 import { type ApiRoute, type Role, Type, route } from "./route.ts";
 
 export interface VariablesRouteParts {
-  readonly variables: AppVariables;
+  readonly app: FindApp;
 }
 
-export function variablesRoutes({ variables }: VariablesRouteParts): ApiRoute[] {
+export function variablesRoutes({ app }: VariablesRouteParts): ApiRoute[] {
   return [
     route({
       method: "GET",
       path: "/api/variables",
       role: "read",
-      summary: "Names of the environment variables of the app, where they come from, and who changed them when; never their values.",
+      summary: "Names of the environment variables of an app, where they come from, and who changed them when; never their values.",
+      query: Type.Object(APP_FIELD),
       answer: {
         kind: "json",
         schema: LIST,
-        handle: async () => ({ variables: (await Promise.all(ENVIRONMENTS.map(async (one) => variables.list(one)))).flat() }),
+        async handle({ query }) {
+          const { variables } = app(query.app);
+          return { variables: (await Promise.all(ENVIRONMENTS.map(async (one) => variables.list(one)))).flat() };
+        },
       },
     }),
     ...TARGETS.map(({ name, environments, role }) =>
@@ -26,13 +30,14 @@ export function variablesRoutes({ variables }: VariablesRouteParts): ApiRoute[] 
         path: `/api/variables/${name}`,
         role,
         summary: `Sets and removes environment variables of ${environments.join(" and ")}; answers when functions run with them.`,
+        query: Type.Object(APP_FIELD),
         body: CHANGE,
         auditedFields: ["remove"], // Names. What is set holds values.
         answer: {
           kind: "json",
           schema: OUTCOME,
-          handle: async ({ body, caller }) =>
-            variables.change(environments, { set: body.set ?? {}, remove: body.remove ?? [] }, caller.tokenName),
+          handle: async ({ query, body, caller }) =>
+            app(query.app).variables.change(environments, { set: body.set ?? {}, remove: body.remove ?? [] }, caller.tokenName),
         },
       }),
     ),

@@ -23,9 +23,8 @@ export async function readAppFolder(path: string, options: ReadOptions = {}): Pr
       detail: `${folder} is no folder.`,
       remedy: "Name the folder that holds src/http, or make a new app: orchestrator init <folder>.",
     });
-  const found = await findManifest(folder);
   const findings: Findings = { problems: [], warnings: [] };
-  const manifest = found === null ? await scanFolders(folder, findings) : manifestOf(found, folder, findings);
+  const { manifest } = await findAppManifest(folder, findings);
   const generation = options.generation ?? manifest.generation;
   const shared = await findShared(folder, manifest, findings);
   const functions = await findFunctions({ appFolder: folder, manifest, generation, shared }, findings);
@@ -48,6 +47,15 @@ export async function readAppFolder(path: string, options: ReadOptions = {}): Pr
     warnings: findings.warnings,
     watchedFolders: watchedFolders(folder, manifest),
   };
+}
+
+/** What an app says of itself in its manifest or, where it has none, in the names of its folders. */
+export async function findAppManifest(
+  folder: string,
+  findings: Findings,
+): Promise<{ readonly manifest: AppManifest; readonly found: FoundManifest | null }> {
+  const found = await findManifest(folder);
+  return { manifest: found === null ? await scanFolders(folder, findings) : manifestOf(found, folder, findings), found };
 }
 
 function manifestOf(found: FoundManifest, folder: string, findings: Findings): AppManifest {
@@ -90,7 +98,7 @@ async function findShared(folder: string, manifest: AppManifest, { problems }: F
 
 const USUAL_SITE = "public";
 
-async function findSite(folder: string, { site }: AppManifest, { problems, warnings }: Findings): Promise<SiteSource | null> {
+export async function findSite(folder: string, { site }: AppManifest, { problems, warnings }: Findings): Promise<SiteSource | null> {
   if (site === null) return null;
   const { folder: named, ...rest } = site;
   const written = named ?? USUAL_SITE;

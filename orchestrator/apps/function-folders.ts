@@ -31,7 +31,8 @@ export async function findFunctions(surroundings: FunctionSurroundings, findings
   return found.map(({ fn }) => fn).filter((fn) => fn !== null);
 }
 
-const candidatesOf = (route: ManifestRoute): string[] =>
+/** Where a route's function may live, the place that is its own first; relative to the app's folder. */
+export const candidatesOf = (route: ManifestRoute): string[] =>
   route.source === null ? folderNames(route).map((name) => `src/${route.kind}/${name}`) : [route.source];
 
 async function findFunction(

@@ -1,6 +1,7 @@
 // Finds an app's manifest in whatever file it is, and the own settings of a function.
 import { join } from "node:path";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { MANIFEST_ARC_BYTES_MAX, MANIFEST_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import { textOf } from "./folders.ts";
 import { type ManifestFormat, type RawManifest, parseManifestText } from "./manifest-text.ts";
 import { isManifest, isRecord } from "./pragmas.ts";
@@ -39,6 +40,15 @@ export const MANIFEST_FILE_NAMES: readonly string[] = [...MANIFEST_FILES.map((fi
 export interface FoundManifest {
   readonly fileName: string; // As problems call it.
   readonly raw: RawManifest;
+  readonly file: ManifestFile;
+}
+
+/** The file as it was read. */
+export interface ManifestFile {
+  readonly name: string;
+  readonly text: string;
+  readonly format: ManifestFormat;
+  readonly key: string | null; // Of a package.json: the only part of it that is the manifest.
 }
 
 export async function findManifest(folder: string): Promise<FoundManifest | null> {
@@ -53,8 +63,9 @@ async function firstOf(files: readonly KnownFile[], folder: string, prefix: stri
   for (const { fileName, format, isShared } of files) {
     const text = await textOf(join(folder, fileName));
     if (text === null) continue;
-    const raw = parsed(`${prefix}${fileName}`, () => parseManifestText(text, format));
-    if (isShared !== true || isManifest(raw)) return { fileName: `${prefix}${fileName}`, raw };
+    const raw = parsed(`${prefix}${fileName}`, () => parseManifestText(bounded(text, format), format));
+    const file: ManifestFile = { name: fileName, text, format, key: null };
+    if (isShared !== true || isManifest(raw)) return { fileName: `${prefix}${fileName}`, raw, file };
   }
   return null;
 }
@@ -62,11 +73,18 @@ async function firstOf(files: readonly KnownFile[], folder: string, prefix: stri
 async function packageManifest(folder: string): Promise<FoundManifest | null> {
   const text = await textOf(join(folder, PACKAGE_FILE));
   if (text === null) return null;
-  const content = parsed(PACKAGE_FILE, (): unknown => JSON.parse(text));
+  const content = parsed(PACKAGE_FILE, (): unknown => JSON.parse(bounded(text, "json")));
   const key = isRecord(content) ? PACKAGE_KEYS.find((name) => content[name] !== undefined) : undefined;
   if (!isRecord(content) || key === undefined) return null;
   const fileName = `${PACKAGE_FILE} ("${key}")`;
-  return { fileName, raw: parsed(fileName, () => parseManifestText(JSON.stringify(content[key]), "json")) };
+  const raw = parsed(fileName, () => parseManifestText(JSON.stringify(content[key]), "json"));
+  return { fileName, raw, file: { name: PACKAGE_FILE, text, format: "json", key } };
+}
+
+function bounded(text: string, format: ManifestFormat): string {
+  const bytesMax = format === "arc" ? MANIFEST_ARC_BYTES_MAX : MANIFEST_BYTES_MAX;
+  if (Buffer.byteLength(text) > bytesMax) throw new Error(`is larger than ${bytesMax} bytes`);
+  return text;
 }
 
 function parsed<Value>(fileName: string, read: () => Value): Value {

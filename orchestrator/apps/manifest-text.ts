@@ -1,6 +1,7 @@
 // Reads the text of a manifest in each of its formats into one form; the only file that knows the manifest parser.
 import parse, { type Token } from "@architect/parser";
 import yaml from "@architect/parser/src/compat/vendor/js-yaml.min.js";
+import { MANIFEST_VALUE_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 
 /**
  * Each pragma is a list of items: a value, a list of values, or an object with one key, whose value is a list of values
@@ -13,7 +14,25 @@ export type ManifestFormat = "arc" | "json" | "yaml";
 /** Throws an error whose message says what is wrong and, where the parser knows, in which line. */
 export function parseManifestText(text: string, format: ManifestFormat): RawManifest {
   const plain = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  return format === "arc" ? arcPragmas(plain) : objectPragmas(format === "json" ? JSON.parse(plain) : yaml.load(plain));
+  switch (format) {
+    case "arc":
+      return arcPragmas(plain);
+    case "json":
+      return objectPragmas(JSON.parse(plain));
+    case "yaml":
+      return objectPragmas(bounded(yaml.load(plain)));
+  }
+}
+
+/** A few aliases in YAML make a value that nobody could walk through, or one that holds itself. */
+function bounded(value: unknown): unknown {
+  const waiting = [value];
+  for (let count = 0; waiting.length > 0; count += 1) {
+    if (count + waiting.length > MANIFEST_VALUE_COUNT_MAX) throw new Error(`holds more than ${MANIFEST_VALUE_COUNT_MAX} values`);
+    const next = waiting.pop();
+    if (typeof next === "object" && next !== null) for (const part of Object.values(next)) waiting.push(part);
+  }
+  return value;
 }
 
 /** The parser's own last step keeps one of several equal keys of a block only, so we take what it makes before that. */

@@ -2,6 +2,7 @@
 import { join, relative, sep } from "node:path";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { AppSource, FunctionSource, SharedPackage } from "../apps/app-source.ts";
+import { SCRIPT_ENTRIES, TYPED_ENTRIES } from "../apps/function-entries.ts";
 import type { StaticNames } from "../sites/site.ts";
 import { findSources, readSources } from "./collect.ts";
 import { bundleEntry, isTypeScript, syntaxProblems } from "./compile.ts";
@@ -31,9 +32,6 @@ export interface AppCode {
   readonly shared: ReadonlyMap<SharedPackage, SharedCode>;
   readonly staticNames: StaticNames | null;
 }
-
-const SCRIPT_ENTRIES = ["index.mjs", "index.cjs", "index.js"];
-const TYPED_ENTRIES = ["index.ts", "index.mts", "index.cts"];
 
 export async function readParts(source: FunctionSource, { app, shared, staticNames }: AppCode): Promise<FunctionParts> {
   const found = await findSources(source, app.folder);

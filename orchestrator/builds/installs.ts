@@ -9,6 +9,7 @@ import {
 } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { Engine, InstallOutcome } from "../engines/engine.ts";
+import { createPlaces } from "../places.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import type { InstallRequest } from "./install-request.ts";
 
@@ -16,34 +17,35 @@ export interface InstallerParts {
   readonly folder: string; // Absolute, in the home.
   readonly engine: Pick<Engine, "kind" | "install">;
   readonly findNpm: () => Promise<OwnNpm | null>;
-  readonly progress: (line: string) => void;
 }
 
 export interface Installer {
   /** The answer is the folder of the packages. */
-  install(request: InstallRequest): Promise<string>;
+  install(request: InstallRequest, progress: (line: string) => void): Promise<string>;
   /** Ends what is being installed, and resolves when nothing is. */
   close(): Promise<void>;
 }
+
+type Progress = (line: string) => void;
 
 const LINES_NAMED = 12; // npm's last lines say what went wrong, the ones before what it did until then.
 const PART = ".making-";
 
 export function createInstaller(parts: InstallerParts): Installer {
   const underway = new Map<string, Promise<string>>();
-  const turns = createTurns(INSTALL_COUNT_AT_ONCE);
+  const places = createPlaces(INSTALL_COUNT_AT_ONCE);
   const used = new Set<string>();
   const closing = new AbortController();
   let npm: Promise<OwnNpm | null> | null = null;
   let swept: Promise<void> | null = null; // What an orchestrator that was killed left half made.
 
-  const install = async (request: InstallRequest, key: string): Promise<string> => {
+  const install = async (request: InstallRequest, { key, progress }: { key: string; progress: Progress }): Promise<string> => {
     const place = join(parts.folder, key);
     if (!(await isThere(place))) {
-      await turns(async () => {
+      await places(async () => {
         npm ??= parts.findNpm();
         await (swept ??= makeRoom(parts.folder));
-        await installInto(place, { request, key, npm: await npm, parts, signal: closing.signal });
+        await installInto(place, { request, key, npm: await npm, parts, progress, signal: closing.signal });
       });
       await removeOld(parts.folder, used);
     }
@@ -52,10 +54,10 @@ export function createInstaller(parts: InstallerParts): Installer {
   };
 
   return {
-    async install(request) {
+    async install(request, progress) {
       const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
       used.add(key);
-      const running = underway.get(key) ?? install(request, key).finally(() => underway.delete(key));
+      const running = underway.get(key) ?? install(request, { key, progress }).finally(() => underway.delete(key));
       underway.set(key, running);
       return running;
     },
@@ -71,16 +73,17 @@ interface Install {
   readonly key: string;
   readonly npm: OwnNpm | null;
   readonly parts: InstallerParts;
+  readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
-async function installInto(place: string, { request, key, npm, parts, signal: closing }: Install): Promise<void> {
+async function installInto(place: string, { request, key, npm, parts, progress, signal: closing }: Install): Promise<void> {
   if (npm === null)
     throw new PlatformError("INSTALL_FAILED", {
       detail: `${request.name} asks for packages, and this machine has no npm.`,
       remedy: `Install npm, or put the packages into ${join(request.folder, "node_modules")} yourself.`,
     });
-  parts.progress(`installing the packages of ${request.name}`);
+  progress(`installing the packages of ${request.name}`);
   const startMs = performance.now();
   const making = await mkdtemp(join(parts.folder, PART));
   const log = createLog();
@@ -105,7 +108,7 @@ async function installInto(place: string, { request, key, npm, parts, signal: cl
   } finally {
     await rm(making, { recursive: true, force: true });
   }
-  parts.progress(`installed the packages of ${request.name} in ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
+  progress(`installed the packages of ${request.name} in ${((performance.now() - startMs) / 1000).toFixed(1)} s`);
 }
 
 function failed(
@@ -142,23 +145,6 @@ function createLog(): Log {
     },
     text: () => `${lines.join("\n")}\n`,
     lastLines: () => lines.filter((line) => line.trim() !== "" && !line.startsWith("npm http")).slice(-LINES_NAMED),
-  };
-}
-
-/** Lets so many pieces of work run at a time, in the order in which they came. */
-function createTurns(countMax: number): (work: () => Promise<void>) => Promise<void> {
-  let runningCount = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (runningCount >= countMax) await new Promise<void>((resolve) => waiting.push(resolve));
-    else runningCount += 1;
-    try {
-      await work();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) runningCount -= 1;
-      else next(); // It takes this one's place.
-    }
   };
 }
 

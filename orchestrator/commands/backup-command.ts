@@ -1,4 +1,4 @@
-// orchestrator backup <file>: the sessions and documents of an environment in one file, made while it runs.
+// orchestrator backup <file>: sessions, documents and variables of an environment in one file, made while it runs.
 import { createWriteStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
@@ -6,33 +6,47 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { printLine, showProgress } from "../log.ts";
+import { printLine, printNotice, showProgress } from "../log.ts";
 import { syncFolder } from "../processes/atomic-file.ts";
 import type { BackupFacts } from "../stores/backup-file.ts";
 import { checkBackup } from "../stores/backup-reader.ts";
+import type { ListedVariable } from "../variables/variables.ts";
+import { EXIT_INTERRUPTED, type Settle } from "./exit-codes.ts";
+import { type PassphraseFlags, type Typed, passphraseInFile, typedPassphrase, withPassphraseFlag } from "./passphrase.ts";
 import { bytesText } from "./progress-text.ts";
-import { plural, storePlaceOf, withStoreFlags, type StoreFlags } from "./store-flags.ts";
+import { plural, queryOf, storePlaceOf, withStoreFlags, type StoreFlags, type StorePlace } from "./store-flags.ts";
 
-export function addBackup(program: Command): void {
-  withStoreFlags(
-    program
-      .command("backup")
-      .description("Writes the sessions and documents of an environment into one file, while it runs.")
-      .argument("<file>", "where to; a file that is there is replaced once the new one is whole"),
-  )
-    .addHelpText("after", "\nExamples:\n  orchestrator backup staging.gz\n  orchestrator backup production.gz --environment production")
-    .action(async (file: string, flags: StoreFlags) => backup(resolve(file), flags));
+type BackupFlags = StoreFlags & PassphraseFlags;
+
+export function addBackup(program: Command, settle: Settle): void {
+  const command = program
+    .command("backup")
+    .description("Writes sessions, documents and variables of an environment into one file, while it runs.")
+    .argument("<file>", "where to; a file that is there is replaced once the new one is whole");
+  withStoreFlags(withPassphraseFlag(command, "encrypts variables that were set; without a passphrase they are left out"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n  orchestrator backup staging.gz\n  orchestrator backup shop.gz --app shop --environment production --passphrase-file secret.txt",
+    )
+    .action(async (file: string, flags: BackupFlags) => backup(resolve(file), flags, settle));
 }
 
-async function backup(path: string, flags: StoreFlags): Promise<void> {
-  const { api, environment } = await storePlaceOf(flags, "orchestrator backup --help");
+async function backup(path: string, flags: BackupFlags, settle: Settle): Promise<void> {
+  const inFile = flags.passphraseFile === undefined ? null : await passphraseInFile(flags.passphraseFile);
+  const place = await storePlaceOf(flags, "orchestrator backup --help");
+  const given: Typed = inFile === null ? await askedFor(place) : { kind: "given", passphrase: inFile };
+  if (given.kind === "interrupted") return settle(EXIT_INTERRUPTED);
+  const { api, app, environment } = place;
+  const passphrase = given.kind === "given" ? given.passphrase : null;
   const stopping = new AbortController();
   const stop = (): void => stopping.abort();
   process.once("SIGINT", stop).once("SIGTERM", stop);
   // Always the same name, so that what a killed backup leaves is taken up by the next one.
   const partialPath = `${path}.partial`;
   try {
-    const byteCount = await receive(await api.download(`/api/backup/${environment}`, stopping.signal), partialPath, stopping.signal);
+    const { signal } = stopping;
+    const bytes = await api.download(`/api/backup/${environment}${queryOf({ app })}`, { signal, passphrase });
+    const byteCount = await receive(bytes, partialPath, signal);
     const facts = await checkBackup(partialPath);
     await rename(partialPath, path);
     await syncFolder(dirname(path)); // Without it a power failure may forget the new name.
@@ -43,6 +57,17 @@ async function backup(path: string, flags: StoreFlags): Promise<void> {
   } finally {
     showProgress(null);
   }
+}
+
+/** Only where a person sits, and where there is something to encrypt. */
+async function askedFor({ api, app, environment }: StorePlace): Promise<Typed> {
+  if (!process.stdin.isTTY) return { kind: "none" };
+  // What the schema of the route says.
+  const { variables } = (await api.get(`/api/variables${queryOf({ app })}`)) as { readonly variables: readonly ListedVariable[] };
+  const count = variables.filter((one) => one.source === "set" && one.environment === environment).length;
+  if (count === 0) return { kind: "none" };
+  const question = `Passphrase to encrypt ${plural(count, "environment variable")} with (not shown; empty: leave them out): `;
+  return typedPassphrase(question, { isNew: true });
 }
 
 async function receive(bytes: NodeJS.ReadableStream, path: string, signal: AbortSignal): Promise<number> {
@@ -65,14 +90,20 @@ async function receive(bytes: NodeJS.ReadableStream, path: string, signal: Abort
   return byteCount;
 }
 
-function tell(path: string, byteCount: number, { header, trailer }: BackupFacts, flags: StoreFlags): void {
-  const { sessions, data } = trailer.counts;
+function tell(path: string, byteCount: number, { header, trailer }: BackupFacts, flags: BackupFlags): void {
+  const { counts, sha256 } = trailer;
   const { appName, environment, createdAt } = header;
+  const { kind, count } = header.variables ?? { kind: "none", count: 0 };
   if (flags.json === true)
     return printLine(
-      JSON.stringify({ file: path, byteCount, appName, environment, createdAt, counts: trailer.counts, sha256: trailer.sha256 }),
+      JSON.stringify({ file: path, byteCount, appName, environment, createdAt, counts, variables: { kind, count }, sha256 }),
     );
-  printLine(`${environment}: ${plural(data, "document")} and ${plural(sessions, "session")} in ${path} (${bytesText(byteCount)}), checked`);
+  const values = `${plural(counts.data, "document")} and ${plural(counts.sessions, "session")}`;
+  printLine(`${environment}: ${values} in ${path} (${bytesText(byteCount)}), checked`);
+  const variables = plural(count, "environment variable");
+  if (kind === "sealed") printLine(`${environment}: ${variables} in it, encrypted; without the passphrase nobody can read them`);
+  if (kind === "left-out") printNotice(`${environment}: ${variables} left out, for want of a passphrase: --passphrase-file <file>`);
+  if (kind === "none" && flags.passphraseFile !== undefined) printNotice(`${environment}: no environment variables are set there`);
 }
 
 function failureOf(cause: unknown, path: string, isStopped: boolean): unknown {

@@ -7,14 +7,15 @@ import { printLine, printNotice } from "../log.ts";
 import type { TableCount } from "../stores/tables.ts";
 import { addExport } from "./data-export.ts";
 import { addImport } from "./data-import.ts";
-import { countOf, EXIT_PART, plural, queryOf, storePlaceOf, withStoreFlags, type Settle, type StoreFlags } from "./store-flags.ts";
+import { EXIT_PART, exitCodeLines, type Settle } from "./exit-codes.ts";
+import { countOf, plural, queryOf, storePlaceOf, withStoreFlags, type StoreFlags } from "./store-flags.ts";
 import { tableLines } from "./table.ts";
 
 export function addData(program: Command, settle: Settle): void {
   const data = program
     .command("data")
     .description("Documents of the app: reads, writes, exports and imports them.")
-    .addHelpText("after", "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not there or not all of it, 130 interrupted");
+    .addHelpText("after", ["\nExit codes:", ...exitCodeLines()].join("\n"));
   withStoreFlags(data.command("get").description("Shows one document.").argument("<table>", "its table").argument("<key>", "its key"))
     .addHelpText(
       "after",
@@ -55,9 +56,9 @@ export function addData(program: Command, settle: Settle): void {
   )
     .addHelpText("after", "\nExample:\n  orchestrator data rm people ada grace")
     .action(async (table: string, keys: string[], flags: StoreFlags) => remove(table, keys, flags, settle));
-  withStoreFlags(data.command("count").description("Shows how many documents a table has.").argument("<table>", "a table")).action(
-    async (table: string, flags: StoreFlags) => count(table, flags),
-  );
+  withStoreFlags(data.command("count").description("Shows how many documents a table has.").argument("<table>", "a table"))
+    .addHelpText("after", "\nExample:\n  orchestrator data count people")
+    .action(async (table: string, flags: StoreFlags) => count(table, flags));
   addExport(data, settle);
   addImport(data, settle);
 }
@@ -82,7 +83,9 @@ interface Place {
 async function get(place: Place, flags: StoreFlags, settle: Settle): Promise<void> {
   const { api, environment } = await storePlaceOf(flags, "orchestrator data get --help");
   try {
-    const found = (await api.get(`/api/data/${environment}/document${queryOf({ ...place })}`)) as { readonly document: Document };
+    const found = (await api.get(`/api/data/${environment}/document${queryOf({ ...place, app: flags.app })}`)) as {
+      readonly document: Document;
+    };
     printLine(flags.json === true ? JSON.stringify(found) : JSON.stringify(found.document, null, 2));
   } catch (error) {
     if (!(error instanceof PlatformError) || error.code !== "DOCUMENT_NOT_FOUND") throw error;
@@ -98,7 +101,9 @@ async function list(table: string | undefined, flags: ListFlags): Promise<void> 
   if (limit === 0) problems.push("--limit: should be at least 1");
   const { api, environment } = await storePlaceOf(flags, "orchestrator data ls --help", problems);
   if (table === undefined) {
-    const answer = (await api.get(`/api/data/${environment}/tables`)) as { readonly tables: readonly TableCount[] };
+    const answer = (await api.get(`/api/data/${environment}/tables${queryOf({ app: flags.app })}`)) as {
+      readonly tables: readonly TableCount[];
+    };
     if (flags.json === true) return printLine(JSON.stringify(answer));
     for (const line of tableLines(
       ["table", "documents"],
@@ -108,7 +113,9 @@ async function list(table: string | undefined, flags: ListFlags): Promise<void> 
     return;
   }
   const { begin, cursor } = flags;
-  const page = (await api.get(`/api/data/${environment}/page${queryOf({ table, begin, cursor, limit: String(limit) })}`)) as {
+  const page = (await api.get(
+    `/api/data/${environment}/page${queryOf({ app: flags.app, table, begin, cursor, limit: String(limit) })}`,
+  )) as {
     readonly documents: readonly Document[];
     readonly cursor?: string;
   };
@@ -124,7 +131,7 @@ async function set(place: Place, json: string, flags: SetFlags): Promise<void> {
   const document = objectIn(json === "-" ? await text(process.stdin) : json, place, problems);
   const { api, environment } = await storePlaceOf(flags, "orchestrator data set --help", problems);
   const body = { ...place, document, ...(expectedRevision === undefined ? {} : { expectedRevision }) };
-  const written = (await api.put(`/api/data/${environment}/document`, body)) as { readonly revision: number };
+  const written = (await api.put(`/api/data/${environment}/document${queryOf({ app: flags.app })}`, body)) as { readonly revision: number };
   if (flags.json === true) return printLine(JSON.stringify(written));
   printLine(`${environment}: ${place.table}/${place.key} is written, at revision ${written.revision}`);
 }
@@ -149,7 +156,9 @@ function objectIn(json: string, place: Place, problems: string[]): object {
 
 async function remove(table: string, keys: readonly string[], flags: StoreFlags, settle: Settle): Promise<void> {
   const { api, environment } = await storePlaceOf(flags, "orchestrator data rm --help");
-  const outcome = (await api.post(`/api/data/${environment}/remove`, { table, keys })) as { readonly removedKeys: readonly string[] };
+  const outcome = (await api.post(`/api/data/${environment}/remove${queryOf({ app: flags.app })}`, { table, keys })) as {
+    readonly removedKeys: readonly string[];
+  };
   if (outcome.removedKeys.length < new Set(keys).size) settle(EXIT_PART);
   if (flags.json === true) return printLine(JSON.stringify(outcome));
   printLine(`${environment}: ${plural(outcome.removedKeys.length, "document")} of ${table} destroyed`);
@@ -158,6 +167,6 @@ async function remove(table: string, keys: readonly string[], flags: StoreFlags,
 
 async function count(table: string, flags: StoreFlags): Promise<void> {
   const { api, environment } = await storePlaceOf(flags, "orchestrator data count --help");
-  const answer = (await api.get(`/api/data/${environment}/count${queryOf({ table })}`)) as { readonly count: number };
+  const answer = (await api.get(`/api/data/${environment}/count${queryOf({ app: flags.app, table })}`)) as { readonly count: number };
   printLine(flags.json === true ? JSON.stringify(answer) : String(answer.count));
 }

@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { printNotice, showProgress, writeOut } from "../log.ts";
 import type { ExportLine } from "../stores/transfer.ts";
+import { EXIT_PART, type Settle } from "./exit-codes.ts";
 import { progressText } from "./progress-text.ts";
-import { EXIT_PART, plural, queryOf, storePlaceOf, withStoreFlags, type Settle, type StoreFlags } from "./store-flags.ts";
+import { plural, queryOf, storePlaceOf, withStoreFlags, type StoreFlags } from "./store-flags.ts";
 
 interface ExportFlags extends StoreFlags {
   readonly table?: string;
@@ -47,7 +48,7 @@ async function exportAll(flags: ExportFlags, settle: Settle): Promise<void> {
     if (doneCount % PROGRESS_EVERY === 0 && !process.stdout.isTTY)
       showProgress(progressText({ label: "exported", doneCount, totalCount, note: plural(doneCount, "document") }));
   };
-  await api.lines(`/api/data/${environment}/export${queryOf({ table: flags.table })}`, take, readerLeft.signal);
+  await api.lines(`/api/data/${environment}/export${queryOf({ app: flags.app, table: flags.table })}`, take, readerLeft.signal);
   showProgress(null);
   if (readerLeft.signal.aborted) return settle(EXIT_PART);
   if (!seen.isWhole)

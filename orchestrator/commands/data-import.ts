@@ -14,18 +14,9 @@ import { printLine, printNotice, showProgress } from "../log.ts";
 import { readLine } from "../stores/import-lines.ts";
 import { linesOf } from "../stores/lines.ts";
 import type { ImportOutcome, LineProblem } from "../stores/transfer.ts";
+import { EXIT_INTERRUPTED, EXIT_PART, type Settle } from "./exit-codes.ts";
 import { progressText } from "./progress-text.ts";
-import {
-  countOf,
-  EXIT_INTERRUPTED,
-  EXIT_PART,
-  plural,
-  storePlaceOf,
-  withStoreFlags,
-  type Settle,
-  type StoreFlags,
-  type StorePlace,
-} from "./store-flags.ts";
+import { countOf, plural, queryOf, storePlaceOf, withStoreFlags, type StoreFlags, type StorePlace } from "./store-flags.ts";
 
 interface ImportFlags extends StoreFlags {
   readonly fromLine?: string;
@@ -160,10 +151,10 @@ async function sendLines(
   }
 }
 
-async function send({ api, environment }: StorePlace, batch: Batch, outcome: Outcome, nextLine: number): Promise<void> {
+async function send({ api, app, environment }: StorePlace, batch: Batch, outcome: Outcome, nextLine: number): Promise<void> {
   const contentType = "application/x-ndjson";
   // What the schema of the route says.
-  const answer = (await api.upload(`/api/data/${environment}/import`, Readable.from([Buffer.concat(batch.parts)]), {
+  const answer = (await api.upload(`/api/data/${environment}/import${queryOf({ app })}`, Readable.from([Buffer.concat(batch.parts)]), {
     contentType,
   })) as ImportOutcome;
   outcome.writtenCount += answer.writtenCount;
@@ -177,11 +168,11 @@ function tell(outcome: Outcome, problem: LineProblem, isJson: boolean): void {
   if (!isJson) printNotice(`line ${problem.line}: ${problem.problem}`);
 }
 
-function report(file: string, flags: ImportFlags, outcome: Outcome, { environment }: StorePlace, isWhole: boolean): void {
+function report(file: string, flags: ImportFlags, outcome: Outcome, { app, environment }: StorePlace, isWhole: boolean): void {
   showProgress(null);
   if (flags.json === true) return printLine(JSON.stringify({ environment, isWhole, ...outcome }));
   const left = outcome.badCount === 0 ? "" : `, ${plural(outcome.badCount, "bad line")} left out`;
   printLine(`${environment}: ${plural(outcome.writtenCount, "document")} written${left}`);
-  if (!isWhole)
-    printNotice(`not finished; go on with: orchestrator data import ${file} --from-line ${outcome.nextLine} --environment ${environment}`);
+  const place = `--environment ${environment}${app === undefined ? "" : ` --app ${app}`}`;
+  if (!isWhole) printNotice(`not finished; go on with: orchestrator data import ${file} --from-line ${outcome.nextLine} ${place}`);
 }

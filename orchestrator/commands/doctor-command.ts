@@ -28,6 +28,10 @@ export function addDoctor(program: Command, settle: (exitCode: number) => void):
     .option("--api-port <port>", "where the management API answers", String(DEFAULT_API_PORT))
     .option("--nats <url>", "a nats-server of your own")
     .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nIt ends with 1 where something must be repaired.\n\nExamples:\n  orchestrator doctor\n  orchestrator doctor --home /srv/orchestrator --json",
+    )
     .action(async (flags: DoctorFlags) => settle(await doctor(flags)));
 }
 

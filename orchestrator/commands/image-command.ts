@@ -11,10 +11,12 @@ export function addImage(program: Command): void {
   image
     .command("build")
     .description("Makes sure that the base images are there.")
+    .addHelpText("after", "\nExample:\n  orchestrator image build")
     .action(async () => ensureImages({ docker: dockerAddress(), ...imageOptions }, printLine));
   image
     .command("ls")
     .description("Lists the images of orchestrator on this machine.")
+    .addHelpText("after", "\nExample:\n  orchestrator image ls")
     .action(async () => {
       for (const line of await listImages({ docker: dockerAddress(), ...imageOptions })) printLine(line);
     });

@@ -8,6 +8,7 @@ export function addInit(program: Command): void {
     .command("init")
     .description('Makes a new app with one function, "GET /", and its manifest.')
     .argument("<folder>", "where the app should be made")
+    .addHelpText("after", "\nExample:\n  orchestrator init my-app && orchestrator up my-app")
     .action(async (folder: string) => {
       const { files } = await initApp(folder);
       for (const file of files) printLine(`made ${file}`);

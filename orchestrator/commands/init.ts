@@ -1,8 +1,8 @@
-// Makes a new app: one function that answers GET /, its manifest, and the types of what functions can import. Never touches a folder that holds something.
+// Makes a new app in a folder. Never touches one that holds something.
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { readTypes, TYPES_FILE } from "./types.ts";
+import { starterFiles } from "../apps/starter.ts";
 
 export interface NewApp {
   readonly appName: string;
@@ -14,7 +14,7 @@ export async function initApp(path: string): Promise<NewApp> {
   const folder = resolve(path);
   await claimFolder(folder);
   const appName = appNameOf(folder);
-  const files = filesOf(appName, await readTypes());
+  const files = starterFiles(appName);
   for (const [file, text] of files) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
     await writeFile(join(folder, file), text, { flag: "wx" }); // Whatever came to be there meanwhile stays.
@@ -31,49 +31,6 @@ export function appNameOf(folder: string): string {
   const dashed = plain.replaceAll(/[^a-z0-9]+/g, "-").replace(/^[-0-9]+/, "");
   return dashed.slice(0, 63).replace(/-+$/, "") || "app";
 }
-
-function filesOf(appName: string, types: string): readonly (readonly [file: string, text: string])[] {
-  return [
-    ["app.arc", `@app\n${appName}\n\n@http\nget /\n`],
-    ["src/http/get-index/index.js", HANDLER],
-    [TYPES_FILE, types],
-    [".gitignore", "node_modules/\n.orchestrator/\n"],
-  ];
-}
-
-const HANDLER = `// Answers GET /. Every folder below src/http is a function of its own; app.arc names their routes.
-exports.handler = async function handler(request) {
-  const name = request.queryStringParameters?.name ?? "world";
-  return {
-    statusCode: 200,
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "cache-control": "no-cache, no-store, must-revalidate, max-age=0, s-maxage=0",
-    },
-    body: page(\`Hello, \${escapeHtml(name)}!\`),
-  };
-};
-
-function page(title) {
-  return \`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width">
-    <title>\${title}</title>
-  </head>
-  <body>
-    <h1>\${title}</h1>
-    <p>This page comes from <code>src/http/get-index/index.js</code>. Change it, save, and reload.</p>
-  </body>
-</html>
-\`;
-}
-
-function escapeHtml(text) {
-  return text.replace(/[&<>"']/g, (character) => \`&#\${character.charCodeAt(0)};\`);
-}
-`;
 
 async function claimFolder(folder: string): Promise<void> {
   try {

@@ -10,6 +10,6 @@ export function addNats(program: Command): void {
     .command("config")
     .description("Prints what its configuration must include, so that it trusts this platform.")
     .option("--home <dir>", "the home of the platform", ".orchestrator")
-    .exitOverride()
+    .addHelpText("after", "\nExample:\n  orchestrator nats config --home .orchestrator > orchestrator.conf")
     .action(async (flags: { readonly home: string }) => printLine(await externalBrokerConfig(join(resolve(flags.home)))));
 }

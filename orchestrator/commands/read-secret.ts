@@ -26,15 +26,23 @@ async function sentSecret(name: string, bytesMax: number): Promise<string> {
 }
 
 async function typedSecret(name: string): Promise<string> {
+  const typed = await typedLine(`Value of ${name} (it is not shown): `);
+  if (typed === null) throw refused(`the value of ${name} was not given`);
+  return typed;
+}
+
+/** A line that is not shown while it is typed; null after Ctrl-C or Ctrl-D. */
+export async function typedLine(question: string): Promise<string | null> {
   const silence = new Writable({ write: (_part, _encoding, done) => done() });
   const line = createInterface({ input: process.stdin, output: silence, terminal: true });
   const given = new AbortController();
-  line.once("SIGINT", () => given.abort());
-  printPrompt(`Value of ${name} (it is not shown): `);
+  const stop = (): void => given.abort();
+  line.once("SIGINT", stop).once("close", stop);
+  printPrompt(question);
   try {
     return await line.question("", { signal: given.signal });
   } catch {
-    throw refused(`the value of ${name} was not given`);
+    return null;
   } finally {
     line.close();
     printPrompt("\n");

@@ -1,6 +1,7 @@
 // What `orchestrator up` shows once an app answers: where, and what answers on which path. Pure.
 import type { AppSource, FunctionSource } from "../apps/app-source.ts";
 import type { UpSettings } from "../config.ts";
+import { listenRow } from "./platform-flags.ts";
 
 export interface ReadyFacts {
   readonly settings: UpSettings;
@@ -18,6 +19,7 @@ export function readyLines(facts: ReadyFacts): string[] {
   const rows: (readonly [label: string, text: string])[] = [
     ["staging", staging],
     ["production", isPromoted ? production : `${production}   (answers 503 until you promote: orchestrator promote)`],
+    ...listenRow(settings),
     ["management API", api],
     ["engine", engineLine],
     ...(app.generation === "current" ? [] : [["generation", app.generation] as const]),

@@ -1,33 +1,29 @@
-// The flags of every command that works on the stores of one environment, and how such a command ends.
+// The flags of every command that works on the stores of one app and environment.
 import type { Command } from "commander";
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { ApiClient } from "../api/client.ts";
-import { type ApiFlags, apiOf, withApiFlags } from "./api-flags.ts";
+import { apiOf } from "./api-flags.ts";
+import { type AppFlags, withAppFlags } from "./app-flags.ts";
+import { choiceOf, choiceOption } from "./choices.ts";
 
-export interface StoreFlags extends ApiFlags {
+export interface StoreFlags extends AppFlags {
   readonly environment: string;
 }
 
-/** Done, but not all of it: a document that is not there, lines that could not be taken. */
-export const EXIT_PART = 3;
-export const EXIT_INTERRUPTED = 130; // As a shell says of what Ctrl-C ended.
-
-export type Settle = (exitCode: number) => void;
-
 export const withStoreFlags = (command: Command): Command =>
-  withApiFlags(command.option("--environment <name>", `one of ${ENVIRONMENTS.join(", ")}`, "staging"));
+  withAppFlags(command.addOption(choiceOption("--environment <name>", "whose", ENVIRONMENTS, "staging")));
 
 export interface StorePlace {
   readonly api: ApiClient;
+  readonly app: string | undefined; // Undefined: the default one.
   readonly environment: Environment;
 }
 
 /** Problems of a command's own flags are told together with those of these. */
 export async function storePlaceOf(flags: StoreFlags, help: string, problems: string[] = []): Promise<StorePlace> {
-  const environment = ENVIRONMENTS.find((name) => name === flags.environment);
-  if (environment === undefined) problems.push(`--environment: should be one of ${ENVIRONMENTS.join(", ")}, got "${flags.environment}"`);
+  const environment = choiceOf("--environment", flags.environment, { choices: ENVIRONMENTS, problems });
   const api = await apiOf(flags, help, problems);
-  return { api, environment: environment ?? "staging" }; // apiOf() has thrown where there was a problem.
+  return { api, app: flags.app, environment: environment ?? "staging" }; // apiOf() has thrown where there was a problem.
 }
 
 /** A query of those that are given, with its "?". */

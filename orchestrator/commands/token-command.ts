@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { ROLES } from "../api/roles.ts";
 import { printLine } from "../log.ts";
 import { type ApiFlags, apiOf, withApiFlags } from "./api-flags.ts";
+import { choiceOf, choiceOption } from "./choices.ts";
 import { fieldsOf, tableLines, timeText } from "./table.ts";
 
 interface CreateFlags extends ApiFlags {
@@ -18,18 +19,21 @@ export function addToken(program: Command): void {
       .command("create")
       .description("Makes a token and shows it this once; only a hash of it is kept.")
       .argument("<name>", "what it is for: small letters, digits and dashes")
-      .requiredOption("--role <role>", `one of ${ROLES.join(", ")}`),
+      .addOption(choiceOption("--role <role>", "what it may do", ROLES).makeOptionMandatory()),
   )
     .addHelpText("after", "\nExample:\n  orchestrator token create ci --role deploy\n  ORCHESTRATOR_API_TOKEN=<token> orchestrator promote")
     .action(async (name: string, flags: CreateFlags) => create(name, flags));
-  withApiFlags(token.command("ls").description("Shows every token's name and role.")).action(async (flags: ApiFlags) => list(flags));
-  withApiFlags(token.command("rm").description("Removes a token; from then on it is refused.").argument("<name>", "its name")).action(
-    async (name: string, flags: ApiFlags) => remove(name, flags),
-  );
+  withApiFlags(token.command("ls").description("Shows every token's name and role."))
+    .addHelpText("after", "\nExample:\n  orchestrator token ls")
+    .action(async (flags: ApiFlags) => list(flags));
+  withApiFlags(token.command("rm").description("Removes a token; from then on it is refused.").argument("<name>", "its name"))
+    .addHelpText("after", "\nExample:\n  orchestrator token rm ci")
+    .action(async (name: string, flags: ApiFlags) => remove(name, flags));
 }
 
 async function create(name: string, flags: CreateFlags): Promise<void> {
-  const problems = ROLES.some((role) => role === flags.role) ? [] : [`--role: should be one of ${ROLES.join(", ")}, got "${flags.role}"`];
+  const problems: string[] = [];
+  choiceOf("--role", flags.role, { choices: ROLES, problems });
   const api = await apiOf(flags, "orchestrator token create --help", problems);
   const made = await api.post("/api/tokens", { name, role: flags.role });
   printLine(flags.json === true ? JSON.stringify(made) : String(fieldsOf(made)["token"]));

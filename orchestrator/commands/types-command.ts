@@ -8,5 +8,6 @@ export function addTypes(program: Command): void {
     .command("types")
     .description("Writes orchestrator.d.ts into an app: the types of what its functions can import without installing it.")
     .argument("[folder]", "the app's folder", ".")
+    .addHelpText("after", "\nExamples:\n  orchestrator types\n  orchestrator types my-app")
     .action(async (folder: string) => printLine(`wrote ${await writeTypes(folder)}`));
 }

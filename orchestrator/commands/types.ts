@@ -1,12 +1,8 @@
 // Writes the types of the runtime library into an app's folder, where an editor and a type checker find them.
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-
-export const TYPES_FILE = "orchestrator.d.ts";
-const SOURCE = resolve(import.meta.dirname, "../../runtime-image/library/types", TYPES_FILE);
-
-export const readTypes = (): Promise<string> => readFile(SOURCE, "utf8");
+import { readTypes, TYPES_FILE } from "../apps/starter.ts";
 
 /** Replaces an older version. Resolves with the file's absolute path. */
 export async function writeTypes(path: string): Promise<string> {
@@ -14,7 +10,7 @@ export async function writeTypes(path: string): Promise<string> {
   if (!(await isFolder(folder)))
     throw new PlatformError("USAGE", { detail: `${folder} is no folder.`, remedy: "Name an app's folder: orchestrator types <folder>." });
   const file = join(folder, TYPES_FILE);
-  await writeFile(file, await readTypes());
+  await writeFile(file, readTypes());
   return file;
 }
 

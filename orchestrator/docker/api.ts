@@ -11,6 +11,8 @@ export interface DockerApi {
   readonly networks: DockerNetworks;
   /** Throws ENGINE_UNAVAILABLE unless the engine answers. */
   engineInfo(): Promise<EngineInfo>;
+  /** Where the engine keeps containers and images, on its own machine; "" where it does not say. */
+  dataFolder(): Promise<string>;
   /** Exits of containers with these labels, one JSON text each, from a moment on; fails when the connection breaks. */
   events(query: { readonly labels: Labels; readonly sinceEpochMs: number; readonly signal: AbortSignal }): Promise<AsyncIterable<string>>;
 }
@@ -26,12 +28,16 @@ export interface DockerContainers {
   create(name: string, options: ContainerOptions): Promise<string>;
   /** What its first process finds on standard input, for a container with OpenStdin and StdinOnce that was not started yet. */
   giveInput(container: string, bytes: Uint8Array): Promise<void>;
+  /** The same, and what it prints from its start on until it ends, in Docker's frames without times. It may have run before. */
+  attach(container: string, input: Uint8Array): Promise<Readable>;
   start(container: string): Promise<void>;
   kill(container: string, signalName: "SIGTERM" | "SIGKILL"): Promise<void>;
   /** Resolves when it no longer runs, or is not there. */
   untilStopped(container: string, signal: AbortSignal): Promise<{ readonly exitCode: number | null }>;
   remove(container: string): Promise<void>;
   inspect(container: string): Promise<ContainerState | null>;
+  /** What it has written besides its image. Docker counts file by file: infinite where no path reaches some of them. */
+  writtenBytes(container: string): Promise<number>;
   list(query: { readonly labels: Labels; readonly states?: readonly string[] }): Promise<readonly ListedContainer[]>;
   /** Docker's framed log stream, each frame with its time; null for a container that is not there. */
   logs(
@@ -72,6 +78,7 @@ export interface HostOptions {
   readonly Memory?: number;
   readonly MemorySwap?: number;
   readonly NanoCpus?: number;
+  readonly CpuShares?: number; // Beside others' 1,024, where there is not enough for all.
   readonly PidsLimit?: number;
   readonly OomScoreAdj?: number;
   readonly Sysctls?: Record<string, string>;
@@ -106,6 +113,8 @@ export interface DockerImages {
   ): Promise<void>;
   /** Builds the Dockerfile in a tar. */
   build(tar: Readable, options: BuildOptions): Promise<void>;
+  /** By a name, which is all that goes where there are others, or by an id. It stays where a container, running or not, was made from it. */
+  remove(reference: string): Promise<void>;
   /** Asks the registry; aborting gives up. */
   pull(reference: string, onAnswer: () => void, signal: AbortSignal): Promise<void>;
 }

@@ -8,6 +8,7 @@ import type { ContainerState, DockerApi, DockerContainers, DockerImages, DockerN
 
 const CALL_TIMEOUT_MS = 120_000; // Of silence on one call's connection; the longest silent step is an import of 130 MB.
 const NOT_THERE = 404;
+const IN_USE = 409;
 const ALREADY = [304, 404, 409]; // "Already so", "not there" and "is on its way" are what a stop or a removal wants.
 
 /** Runs one call; anything it throws comes out as a PlatformError that names the action. */
@@ -45,6 +46,11 @@ export function createDockerClient(address: DockerAddress): DockerApi {
         const version = await docker.version();
         return { version: version.Version, operatingSystem: version.Os, architecture: version.Arch };
       }),
+    dataFolder: () =>
+      calls("asking where it keeps its data", async (docker) => {
+        const facts: unknown = await docker.info();
+        return textIn(facts, "DockerRootDir") ?? "";
+      }),
     events: ({ labels, sinceEpochMs, signal }) =>
       streams("following events", async (docker) => {
         const filters = { type: ["container"], event: ["die", "oom"], label: labelFilter(labels) };
@@ -69,6 +75,13 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
         input.on("error", () => undefined);
         input.end(bytes);
       }),
+    attach: (container, input) =>
+      streams(`attaching to the container ${container}`, async (docker) => {
+        const stream = await docker.getContainer(container).attach({ stream: true, stdin: true, stdout: true, stderr: true, hijack: true });
+        stream.on("error", () => undefined); // Whoever reads it hears of it too, once he does.
+        stream.end(input);
+        return toReadable(stream);
+      }),
     start: (container) =>
       calls(`starting the container ${container}`, async (docker) => void (await docker.getContainer(container).start())),
     kill: (container, signalName) =>
@@ -92,6 +105,13 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
       calls(`inspecting the container ${container}`, async (docker): Promise<ContainerState | null> => {
         const found = await unless([NOT_THERE], null, docker.getContainer(container).inspect());
         return found && { isRunning: found.State.Running, exitCode: found.State.ExitCode, outOfMemory: found.State.OOMKilled };
+      }),
+    writtenBytes: (container) =>
+      calls(`measuring the container ${container}`, async (docker) => {
+        const options: Dockerode.ContainerInspectOptions & { size: true } = { size: true };
+        const found: unknown = await unless([NOT_THERE], null, docker.getContainer(container).inspect(options));
+        const bytes = numberIn(found, "SizeRw") ?? 0;
+        return bytes < 0 ? Number.POSITIVE_INFINITY : bytes;
       }),
     list: ({ labels, states }) =>
       calls("listing containers", async (docker) => {
@@ -164,6 +184,11 @@ function imageCalls(calls: Call): DockerImages {
         const options = { t: reference, labels: { ...labels }, buildargs: { ...args }, networkmode: "none", forcerm: true };
         await upload(tar, async (abortSignal) => drainProgress(await docker.buildImage(tar, { ...options, abortSignal })));
       }),
+    remove: (reference) =>
+      calls(
+        `removing the image ${reference}`,
+        async (docker) => void (await unless([NOT_THERE, IN_USE], undefined, docker.getImage(reference).remove())),
+      ),
     pull: (reference, onAnswer, signal) =>
       calls(`pulling the image ${reference}`, async (docker) => {
         const named = /[:@][^/]*$/.test(reference) ? reference : `${reference}:latest`; // Without a tag Docker would pull every one.
@@ -251,6 +276,12 @@ function numberIn(value: unknown, key: string): number | null {
   if (typeof value !== "object" || value === null) return null;
   const field: unknown = Reflect.get(value, key);
   return typeof field === "number" ? field : null;
+}
+
+function textIn(value: unknown, key: string): string | null {
+  if (typeof value !== "object" || value === null) return null;
+  const field: unknown = Reflect.get(value, key);
+  return typeof field === "string" ? field : null;
 }
 
 const UNREACHABLE_REMEDIES: Readonly<Record<string, string>> = {

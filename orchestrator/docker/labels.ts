@@ -10,5 +10,6 @@ export const LABELS = {
   build: "orchestrator.build",
   config: "orchestrator.config",
   instance: "orchestrator.instance",
+  bytes: "orchestrator.bytes", // Of a build's own files, beside what it stands on.
   created: "orchestrator.created", // Epoch ms; Docker's own lists know it to the second only.
 } as const;

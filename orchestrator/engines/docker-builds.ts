@@ -1,11 +1,16 @@
 // Makes a function's image: its files as one layer on the runtime image, once per content.
+//
+// An image belongs to the one platform whose label it carries, and its name is that platform's: two platforms that build the same on
+// one Docker engine have an image each, so that neither can take away what the other needs. An image that a container was made from,
+// running or not, is kept by Docker itself.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { buildTar } from "../images/build-tar.ts";
-import type { DockerApi, HostOptions } from "../docker/api.ts";
+import type { DockerApi, HostOptions, ImageInfo } from "../docker/api.ts";
+import { type BuildUse, createBuildUse } from "./build-use.ts";
 import { APP_FOLDER } from "./docker-container-options.ts";
 import { LABELS } from "../docker/labels.ts";
-import { labelsOf, shortHash, type Platform } from "./docker-labels.ts";
-import type { BuildSource } from "./engine.ts";
+import { labelsOf, selectorOf, shortHash, type Platform } from "./docker-labels.ts";
+import type { BuildSource, ExistingBuild } from "./engine.ts";
 import type { Readable } from "node:stream";
 
 const REPOSITORY = "orchestrator-build";
@@ -20,31 +25,38 @@ const NEVER_STARTED: HostOptions = {
 
 export interface DockerBuilds {
   build(source: BuildSource): Promise<{ readonly reused: boolean }>;
-  /** The image of a build on today's runtime image; one that was built on an older one is carried over. */
-  imageOf(buildId: string): Promise<string>;
+  /** Work with the image of a build on today's runtime image; one that was built on an older one is carried over. */
+  withImage<Value>(buildId: string, work: (image: string) => Promise<Value>): Promise<Value>;
+  list(): Promise<readonly ExistingBuild[]>;
+  /** On every runtime image. */
+  remove(buildId: string): Promise<void>;
   /** Containers that a build is being made in at this moment. */
   isBusyWith(containerName: string): boolean;
 }
 
 export function createDockerBuilds(docker: DockerApi, platform: Platform, runtimeImage: () => string): DockerBuilds {
   const underway = new Map<string, Promise<{ readonly reused: boolean }>>();
-  const tagOf = (buildId: string): string => `${buildId}-${shortHash(runtimeImage())}`;
+  const use: BuildUse = createBuildUse();
+  const tagOf = (buildId: string): string => `${buildId}-${shortHash(`${platform.platformId} ${runtimeImage()}`)}`;
   const referenceOf = (buildId: string): string => `${REPOSITORY}:${tagOf(buildId)}`;
   const containerOf = (buildId: string): string => `orchestrator-${platform.platformId}-build-${buildId.slice(0, 16)}`;
-  const labels = (buildId: string, functionName: string) => ({
+  const ownImagesOf = (buildId: string): Promise<readonly ImageInfo[]> =>
+    docker.images.list({ labels: { ...selectorOf(platform, "build"), [LABELS.build]: buildId } });
+  const labels = ({ buildId, functionName, bytes }: Made) => ({
     ...labelsOf(platform, "build"),
     [LABELS.build]: buildId,
     [LABELS.function]: functionName,
+    ...(bytes !== undefined && { [LABELS.bytes]: String(bytes) }),
   });
 
   // A container that never runs, given the files and committed: measured twice as fast as Docker's builder, and
   // right with every image store, which a hand-made layer sent to "docker load" is not.
-  const make = async (build: { buildId: string; functionName: string }, files: () => Promise<Readable> | Readable): Promise<void> => {
+  const make = async (build: Made, files: () => Promise<Readable> | Readable): Promise<void> => {
     const name = containerOf(build.buildId);
     await docker.containers.remove(name);
     const container = await docker.containers.create(name, {
       Image: runtimeImage(),
-      Labels: labels(build.buildId, build.functionName), // The image inherits them.
+      Labels: labels(build), // The image inherits them.
       HostConfig: NEVER_STARTED,
     });
     try {
@@ -68,32 +80,82 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
   };
 
   const carryOver = async (buildId: string): Promise<void> => {
-    const [older] = await docker.images.list({ labels: { [LABELS.build]: buildId } });
+    // Its name held no platform once: what such an image was built for may be told by another platform's label.
+    const [older] = [...(await ownImagesOf(buildId)), ...(await docker.images.list({ labels: { [LABELS.build]: buildId } }))];
     if (older === undefined)
       throw new PlatformError("ENGINE_FAILED", {
         detail: `The Docker engine has no image of the build ${buildId}.`,
         remedy: "Deploy the app again: its builds are made anew.",
       });
+    const bytes = bytesLabelOf(older);
+    const build = { buildId, functionName: older.labels[LABELS.function] ?? "", ...(bytes !== null && { bytes }) };
     const sourceName = `${containerOf(buildId)}-source`;
     await docker.containers.remove(sourceName);
     const source = await docker.containers.create(sourceName, {
       Image: older.id,
-      Labels: labels(buildId, older.labels[LABELS.function] ?? ""),
+      Labels: labels(build),
       HostConfig: NEVER_STARTED,
     });
     try {
-      await make({ buildId, functionName: older.labels[LABELS.function] ?? "" }, () => docker.containers.readFiles(source, APP_FOLDER));
+      await make(build, () => docker.containers.readFiles(source, APP_FOLDER));
     } finally {
       await docker.containers.remove(source);
     }
   };
 
   return {
-    build: (source) => once(source.buildId, () => make(source, () => buildTar(APP_FOLDER, source.files))),
-    async imageOf(buildId) {
-      await once(buildId, () => carryOver(buildId));
-      return referenceOf(buildId);
+    build: (source) =>
+      use.during(source.buildId, () =>
+        once(source.buildId, () => make({ ...source, bytes: bytesOf(source) }, () => buildTar(APP_FOLDER, source.files))),
+      ),
+    withImage: (buildId, work) =>
+      use.during(buildId, async () => {
+        await once(buildId, () => carryOver(buildId));
+        return work(referenceOf(buildId));
+      }),
+    async list() {
+      const [images, runtime] = await Promise.all([
+        docker.images.list({ labels: selectorOf(platform, "build") }),
+        docker.images.inspect(runtimeImage()),
+      ]);
+      return existingBuilds(images, runtime?.bytes ?? 0).map((build) => ({
+        ...build,
+        madeEpochMs: Math.max(build.madeEpochMs, use.lastAskedEpochMs(build.buildId)),
+      }));
     },
+    remove: (buildId) =>
+      use.remove(buildId, async () => {
+        for (const { id, references } of await ownImagesOf(buildId))
+          for (const reference of references.length === 0 ? [id] : references) await docker.images.remove(reference);
+      }),
     isBusyWith: (name) => [...underway.keys()].some((buildId) => name.startsWith(containerOf(buildId))),
   };
+}
+
+interface Made {
+  readonly buildId: string;
+  readonly functionName: string;
+  readonly bytes?: number; // Of all its files; unknown where it is carried over from an image that did not say.
+}
+
+const bytesOf = ({ files }: BuildSource): number => files.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+
+function bytesLabelOf({ labels }: ImageInfo): number | null {
+  const bytes = Number(labels[LABELS.bytes] ?? Number.NaN);
+  return Number.isSafeInteger(bytes) ? bytes : null;
+}
+
+/** One build may have several images, each on another runtime image, and each with its own layer. */
+export function existingBuilds(images: readonly ImageInfo[], runtimeBytes: number): ExistingBuild[] {
+  const builds = new Map<string, ExistingBuild>();
+  for (const image of images) {
+    const buildId = image.labels[LABELS.build];
+    if (buildId === undefined) continue; // Not made here: nothing of ours lacks it.
+    // Docker's own number holds the runtime image as well; today's is near enough where nothing else is known.
+    const bytes = bytesLabelOf(image) ?? Math.max(0, image.bytes - runtimeBytes);
+    const known = builds.get(buildId) ?? { buildId, bytes: 0, madeEpochMs: 0 };
+    const madeEpochMs = Math.max(known.madeEpochMs, image.createdEpochMs);
+    builds.set(buildId, { buildId, bytes: known.bytes + bytes, madeEpochMs });
+  }
+  return [...builds.values()];
 }

@@ -1,8 +1,14 @@
 // Runs every instance in a container of its own: closed by default, one network per environment, behind a wall.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
+import { IMAGE_LABEL } from "../images/node-base.ts";
 import { ensureNpmImage } from "../images/npm-image.ts";
 import { ensureRuntimeImage, type RuntimeImageOptions } from "../images/runtime-image.ts";
+import { sharedImageBytes } from "../images/shared-bytes.ts";
+import type { OwnNpm } from "../npm/own-npm.ts";
+import { createTurn } from "../turn.ts";
+import { freeSpaceAt } from "./builder-disk.ts";
+import { openBuilderInContainer } from "./docker-builder.ts";
 import { createDockerBuilds } from "./docker-builds.ts";
 import type { DockerApi } from "../docker/api.ts";
 import type { DockerAddress } from "../docker/address.ts";
@@ -14,7 +20,7 @@ import { followDockerLogs } from "./docker-follow.ts";
 import { instanceContainerName, observedInstance, selectorOf, type Platform, type Role } from "./docker-labels.ts";
 import { ensureInstallNetwork, ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
 import { createDockerWall } from "./docker-wall.ts";
-import type { Engine, InstanceSpec } from "./engine.ts";
+import type { Builder, DiskUse, Engine, InstanceSpec } from "./engine.ts";
 
 export interface DockerEngineOptions extends RuntimeImageOptions {
   readonly platformId: string; // Lower-case letters, digits and dashes: it is part of names.
@@ -45,11 +51,22 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   };
   const builds = createDockerBuilds(docker, platform, runtimeImage);
   const wall = createDockerWall(docker, platform, { image: runtimeImage, via: options.wallThrough ?? "any" });
-  const starting = new Set<string>(); // Containers of instances and installs that are being made or live for a moment.
+  const inUse = new Set<string>(); // Containers of instances that are being made, and of installs and builders.
   const nameOf = (instanceId: string): string => instanceContainerName(platform.platformId, instanceId);
-  const raiseWall = async (): Promise<void> => {
-    prepared.hole = await wall.raise(prepared.broker);
-  };
+  const wallTurn = createTurn(); // It is put up by what the packet filter said a moment before.
+  const raiseWall = (): Promise<void> =>
+    wallTurn(async () => {
+      prepared.hole = await wall.raise(prepared.broker);
+    });
+  const outwardTurn = createTurn(); // Docker takes it for a mistake when the same network is made twice.
+  /** What containers that reach the outside only are made from; made with the first of them, as is their network: most apps have none. */
+  const outwardImage = (npm: OwnNpm): Promise<string> =>
+    outwardTurn(async () => {
+      const image = await ensureNpmImage(docker, { ...options, npmFolder: npm.folder });
+      await ensureInstallNetwork(docker, platform);
+      await raiseWall(); // Docker has put rules for the new network before ours.
+      return image;
+    });
 
   return {
     kind: "docker",
@@ -61,7 +78,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       prepared.runtimeImage = (await ensureRuntimeImage(docker, options)).reference;
       prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
       await raiseWall();
-      await removeHalfMade(docker, platform, (name) => starting.has(name) || builds.isBusyWith(name));
+      await removeHalfMade(docker, platform, (name) => inUse.has(name) || builds.isBusyWith(name));
     },
     brokerHost() {
       assert(prepared.brokerHost !== null, "prepare() comes first");
@@ -74,24 +91,38 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     build: (source) => builds.build(source),
     async install(order) {
       const name = `orchestrator-${platform.platformId}-install-${order.id}`;
-      starting.add(name);
+      inUse.add(name);
       try {
-        // Made with the first install: most apps have none.
-        const image = await ensureNpmImage(docker, { ...options, npmFolder: order.npm.folder });
-        await ensureInstallNetwork(docker, platform);
-        await raiseWall(); // Docker has put rules for the new network before ours.
-        return await installInContainer(docker, order, { name, platform, image });
+        return await installInContainer(docker, order, { name, platform, image: await outwardImage(order.npm) });
       } finally {
-        starting.delete(name);
+        inUse.delete(name);
       }
     },
+    async openBuilder(order) {
+      const name = `orchestrator-${platform.platformId}-builder-${order.id}`;
+      assert(!inUse.has(name), `the builder ${order.id} is not opened twice`);
+      inUse.add(name);
+      const forget = (): void => void inUse.delete(name);
+      try {
+        const image = await outwardImage(order.npm);
+        return whenClosed(await openBuilderInContainer(docker, order, { name, platform, image, hasIpv6 }), forget);
+      } catch (cause) {
+        forget();
+        throw cause;
+      }
+    },
+    listBuilds: () => builds.list(),
+    removeBuild: (buildId) => builds.remove(buildId),
+    diskUse: async () => diskUse(docker, await builds.list()),
     async start(spec) {
       const name = nameOf(spec.instanceId);
-      starting.add(name);
+      inUse.add(name);
       try {
-        await startContainer(docker, { name, spec, platform, image: await builds.imageOf(spec.buildId), createdEpochMs: now(), hasIpv6 });
+        await builds.withImage(spec.buildId, (image) =>
+          startContainer(docker, { name, spec, platform, image, createdEpochMs: now(), hasIpv6 }),
+        );
       } finally {
-        starting.delete(name);
+        inUse.delete(name);
       }
     },
     stop: (instanceId, { graceMs }) => stopContainer(docker, nameOf(instanceId), graceMs),
@@ -119,6 +150,21 @@ const DESCRIPTION = "Every instance is a closed container; it shares the host's 
 
 const describeHole = (reason: string): string =>
   `WARNING: the wall could not be put into the host's packet filter, so functions can open every port of this host that does not listen on 127.0.0.1 only. (${reason})`;
+
+const whenClosed = (builder: Builder, forget: () => void): Builder => ({
+  ...builder,
+  close: () => builder.close().then(forget),
+});
+
+async function diskUse(docker: DockerApi, builds: readonly { readonly bytes: number }[]): Promise<DiskUse> {
+  const [images, dataFolder] = await Promise.all([docker.images.list({ labels: { [IMAGE_LABEL]: "" } }), docker.dataFolder()]);
+  return {
+    buildCount: builds.length,
+    buildBytes: builds.reduce((sum, { bytes }) => sum + bytes, 0),
+    imageBytes: sharedImageBytes(images),
+    freeBytes: dataFolder === "" ? null : ((await freeSpaceAt(dataFolder))?.bytes ?? null),
+  };
+}
 
 interface Start {
   readonly name: string;
@@ -154,7 +200,8 @@ async function stopContainer(docker: DockerApi, name: string, graceMs: number): 
 
 /** An orchestrator that died between two calls leaves containers that never ran, or that were to live for a moment. */
 async function removeHalfMade(docker: DockerApi, platform: Platform, isInUse: (name: string) => boolean): Promise<void> {
-  for (const role of ["build", "install", "helper"] as const) await removeContainers(docker, platform, (name) => !isInUse(name), { role });
+  for (const role of ["build", "install", "builder", "helper"] as const)
+    await removeContainers(docker, platform, (name) => !isInUse(name), { role });
   await removeContainers(docker, platform, (name) => !isInUse(name), { role: "instance", states: ["created"] });
 }
 

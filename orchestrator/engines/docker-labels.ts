@@ -5,8 +5,8 @@ import type { InstanceSpec, ObservedInstance } from "./engine.ts";
 import { LABELS } from "../docker/labels.ts";
 import type { ListedContainer } from "../docker/api.ts";
 
-/** "build", "install" and "helper" live for a moment only; "image" is what several platforms share. */
-export type Role = "instance" | "build" | "install" | "helper" | "network" | "image";
+/** "build", "install", "builder" and "helper" live for a while only; "image" is what several platforms share. */
+export type Role = "instance" | "build" | "install" | "builder" | "helper" | "network" | "image";
 
 export interface Platform {
   readonly platformId: string;

@@ -1,10 +1,8 @@
 // Reads Docker's framed log stream: frames become lines, each with its stream and time.
 import { LOG_LINE_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import { createFrameCutter } from "./docker-frames.ts";
 import type { LogLine } from "./engine.ts";
 
-const FRAME_HEADER_BYTES = 8; // [stream, 0, 0, 0, u32 length]
-const FRAME_BYTES_MAX = 1_048_576; // Docker cuts messages at 16 KB; a longer frame means that this is no log stream.
-const STDERR = 2;
 const CUT_MARK = " … (line cut)";
 
 export interface LogReader {
@@ -17,7 +15,7 @@ export interface LogReader {
 
 /** Skips frames that are not after a time: a reader that reconnects has seen those. */
 export function createLogReader(onLine: (line: LogLine) => void, { after }: { readonly after: string }): LogReader {
-  let rest: Buffer = Buffer.alloc(0);
+  const framesIn = createFrameCutter();
   let lastTime = after;
   const open: Record<LogLine["stream"], PartialLine | null> = { stdout: null, stderr: null };
   const flush = (stream: LogLine["stream"]): void => {
@@ -39,17 +37,7 @@ export function createLogReader(onLine: (line: LogLine) => void, { after }: { re
   };
   return {
     push(chunk) {
-      rest = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
-      let start = 0;
-      while (rest.length - start >= FRAME_HEADER_BYTES) {
-        const bodyBytes = rest.readUInt32BE(start + 4);
-        if (bodyBytes > FRAME_BYTES_MAX) throw new Error(`a log frame of ${bodyBytes} bytes`);
-        const end = start + FRAME_HEADER_BYTES + bodyBytes;
-        if (end > rest.length) break;
-        takeFrame(rest[start] === STDERR ? "stderr" : "stdout", rest.subarray(start + FRAME_HEADER_BYTES, end));
-        start = end;
-      }
-      rest = rest.subarray(start);
+      for (const { stream, body } of framesIn(chunk)) takeFrame(stream, body);
     },
     end() {
       flush("stdout");

@@ -20,6 +20,16 @@ export interface Engine {
   /** Runs npm, and leaves the packages in the order's folder. What npm refuses is an outcome, not an error. */
   install(order: InstallOrder): Promise<InstallOutcome>;
 
+  /** A closed place for one app's own scripts: its source inside, nothing of the platform; a network that leads outwards only. */
+  openBuilder(order: BuilderOrder): Promise<Builder>;
+
+  /** Every build of this platform that is there. */
+  listBuilds(): Promise<readonly ExistingBuild[]>;
+  /** Removes a build. One that an instance was made from, or that is being made or started just now, is left without a word, as is an unknown one. */
+  removeBuild(buildId: string): Promise<void>;
+  /** How much room everything takes that the engine keeps for this platform. */
+  diskUse(): Promise<DiskUse>;
+
   /** Starts one instance. It reports ready over the broker, not here. */
   start(spec: InstanceSpec): Promise<void>;
   /** Asks an instance to finish (SIGTERM), kills it after the grace, removes what is left of it. An unknown id is fine. */
@@ -35,7 +45,7 @@ export interface Engine {
     onLine: (line: LogLine) => void,
   ): Promise<void>;
 
-  /** Removes every instance and everything else that carries this platform's label, builds excepted. */
+  /** Removes every instance, every builder and everything else that carries this platform's label, builds excepted. */
   dispose(): Promise<void>;
 }
 
@@ -65,6 +75,56 @@ export interface InstallOrder {
 
 export interface InstallOutcome {
   readonly exitCode: number | null; // Null where it was ended from outside.
+}
+
+export interface BuilderOrder {
+  readonly id: string; // Lower-case letters and digits.
+  readonly folder: string; // Absolute: the app's source. It is copied in without node_modules and .git, and never written to.
+  readonly npm: OwnNpm;
+  readonly signal: AbortSignal;
+  readonly limits: BuilderLimits;
+}
+
+export interface BuilderLimits {
+  readonly memoryBytesMax: number;
+  readonly cpuCountMax: number;
+  readonly pidCountMax: number;
+  readonly diskBytesMax: number;
+}
+
+/** What it is asked for is done in the order of asking, one thing at a time. */
+export interface Builder {
+  /** npm with these arguments in the source's folder. Output line by line. Whatever it started and left running ends with it. */
+  runNpm(call: {
+    readonly args: readonly string[];
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+    readonly onLine: (line: string) => void;
+  }): Promise<BuilderOutcome>;
+  /**
+   * Writes what is in the folder now, without node_modules and .git, into a folder of this machine that is empty or not there.
+   * Throws SOURCE_REFUSED with the name of what cannot be taken over: links that lead out, devices, too much.
+   */
+  takeOut(into: string): Promise<void>;
+  /** Ends what runs in it, and leaves nothing. A second time is fine. */
+  close(): Promise<void>;
+}
+
+export type BuilderOutcome =
+  | { readonly kind: "ended"; readonly exitCode: number }
+  | { readonly kind: "timed-out" | "cancelled" | "out-of-memory" | "disk-full" };
+
+export interface ExistingBuild {
+  readonly buildId: string;
+  readonly bytes: number; // Of its own: what it shares with others is not in it.
+  readonly madeEpochMs: number; // Or when this orchestrator last asked for it, where that is later.
+}
+
+export interface DiskUse {
+  readonly buildCount: number;
+  readonly buildBytes: number;
+  readonly imageBytes: number; // What builds stand on, each layer once: the runtime and Node. Several platforms may share it.
+  readonly freeBytes: number | null; // On the disk that all of this lies on; null where nobody can tell from here.
 }
 
 export interface InstanceSpec {

@@ -1,6 +1,10 @@
-// Makes the folders that builds are, each once, however often and however many at once ask for it.
-import type { BuildFile } from "./engine.ts";
+// Makes the folders that builds are, each once, however often and however many at once ask for it; and tells which there are.
+import { readdir, stat } from "node:fs/promises";
+
+import type { BuildFile, ExistingBuild } from "./engine.ts";
 import { holdsFiles, isThere, makeFolder } from "./process-folders.ts";
+import type { Layout } from "./process-layout.ts";
+import { heldBytesOf } from "./process-trees.ts";
 
 export interface Builds {
   make(folder: string, files: readonly BuildFile[]): Promise<{ readonly reused: boolean }>;
@@ -27,4 +31,14 @@ export function createBuilds(): Builds {
       return made;
     },
   };
+}
+
+export async function existingBuilds(layout: Layout): Promise<readonly ExistingBuild[]> {
+  const entries = await readdir(layout.builds, { withFileTypes: true });
+  const builds: ExistingBuild[] = [];
+  for (const { name: buildId } of entries.filter((entry) => entry.isDirectory() && /^[A-Za-z0-9_-]+$/.test(entry.name))) {
+    const facts = await stat(layout.build(buildId)).catch(() => null); // Removed meanwhile.
+    if (facts !== null) builds.push({ buildId, bytes: await heldBytesOf(layout.build(buildId)), madeEpochMs: Math.floor(facts.mtimeMs) });
+  }
+  return builds;
 }

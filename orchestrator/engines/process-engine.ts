@@ -1,15 +1,19 @@
 // Runs instances as Node processes of this machine: detached, found again after a crash, confined by Node's permission model.
-import { mkdir, realpath, rm } from "node:fs/promises";
+import { mkdir, readdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { writeFileAtomic } from "../processes/atomic-file.ts";
 import { isAlive } from "../processes/identity.ts";
-import type { Engine, InstanceSpec } from "./engine.ts";
-import { createBuilds } from "./process-builds.ts";
+import { NPM_CLI } from "../npm/own-npm.ts";
+import { createBuildUse } from "./build-use.ts";
+import { freeSpaceAt } from "./builder-disk.ts";
+import type { Builder, BuilderOrder, DiskUse, Engine, ExistingBuild, InstanceSpec } from "./engine.ts";
+import { openBuilderHere, removeLeftBuilder } from "./process-builder.ts";
+import { createBuilds, existingBuilds } from "./process-builds.ts";
 import { createExitWatch, repeatUntil } from "./process-exits.ts";
 import { installHere } from "./process-install.ts";
-import { makeTraversable, removeHalfMade } from "./process-folders.ts";
+import { makeTraversable, removeFolder, removeHalfMade } from "./process-folders.ts";
 import { findInstances, readInstance, removeDeadInstances, startInstance, stopInstance } from "./process-instances.ts";
 import { layoutOf } from "./process-layout.ts";
 import type { Layout } from "./process-layout.ts";
@@ -17,7 +21,8 @@ import { boundLogs, followFiles } from "./process-logs.ts";
 import { observed } from "./process-record.ts";
 import { installRuntime, removeOtherRuntimes } from "./process-runtime.ts";
 import type { InstalledRuntime, RuntimeBundle } from "./process-runtime.ts";
-import { canRunAsOthers, createUsers } from "./process-users.ts";
+import { heldBytesOf } from "./process-trees.ts";
+import { canRunAsOthers, createUsers, isUidOf } from "./process-users.ts";
 import type { Users } from "./process-users.ts";
 
 export interface ProcessEngineOptions {
@@ -45,7 +50,9 @@ const BOUND_LOGS_INTERVAL_MS = 5_000;
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const exits = createExitWatch();
   const builds = createBuilds();
+  const use = createBuildUse();
   const starting = new Set<string>();
+  const builders = new Map<string, Builder>();
   let prepared: Prepared | null = null;
 
   const ready = (): Prepared => {
@@ -73,6 +80,36 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       starting.delete(spec.instanceId);
     }
   };
+  const openBuilder = async (order: BuilderOrder): Promise<Builder> => {
+    const { layout, users } = ready();
+    const uid = users === null ? null : await userForNpm(order, { ...options, users });
+    const files = layout.builder(order.id);
+    const cacheFolder = uid === null ? join(options.home, "npm-cache") : join(files.home, ".npm");
+    const forget = (): void => {
+      builders.delete(order.id);
+      if (uid !== null) users?.release(uid);
+    };
+    try {
+      const opened = await openBuilderHere(order, { files, uid, cacheFolder, nodePath: options.nodePath });
+      let closed: Promise<void> | null = null;
+      const builder = { ...opened, close: () => (closed ??= opened.close().then(forget)) };
+      builders.set(order.id, builder);
+      return builder;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  };
+  const listBuilds = async (): Promise<readonly ExistingBuild[]> =>
+    (await existingBuilds(ready().layout)).map((build) => ({
+      ...build,
+      madeEpochMs: Math.max(build.madeEpochMs, use.lastAskedEpochMs(build.buildId)),
+    }));
+  const removeBuild = async (buildId: string): Promise<void> => {
+    const { layout } = ready();
+    const found = await findInstances(layout);
+    if (!found.some(({ record }) => record.buildId === buildId)) await removeFolder(layout.build(buildId));
+  };
   const stop = async (instanceId: string, { graceMs }: { readonly graceMs: number }): Promise<void> => {
     const { layout, users } = ready();
     const stopped = await stopInstance(layout.instance(instanceId), { graceMs });
@@ -89,16 +126,28 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     async prepare() {
       const { layout, runtime, hasUsers } = await prepareHome(options, (instanceId) => starting.has(instanceId));
       const found = await find(layout);
+      const inUse = new Set(found.map(({ record }) => record.uid));
+      await removeLeftBuilders(layout, {
+        nodePath: options.nodePath,
+        isOpen: (id) => builders.has(id),
+        mayEndAllOf: (uid) => hasUsers && isUidOf(options.platformId, uid) && !inUse.has(uid),
+      });
       await removeOtherRuntimes(layout, new Set([runtime.hash, ...found.map(({ record }) => record.runtimeHash)]));
       const users = hasUsers ? (prepared?.users ?? createUsers(options.platformId)) : null;
       for (const { record } of found) if (record.uid !== null) users?.occupy(record.uid);
       prepared = { layout, runtime, users };
     },
 
-    build: (source) => builds.make(ready().layout.build(source.buildId), source.files),
+    build: (source) => use.during(source.buildId, () => builds.make(ready().layout.build(source.buildId), source.files)),
+    listBuilds,
+    removeBuild: (buildId) => use.remove(buildId, () => removeBuild(buildId)),
+    async diskUse() {
+      return diskUse(ready().layout, await listBuilds());
+    },
+    openBuilder,
 
     install: (order) => installHere(order, { nodePath: options.nodePath, home: options.home }),
-    start,
+    start: (spec) => use.during(spec.buildId, () => start(spec)),
     stop,
     async list() {
       return (await find(ready().layout)).map((one) => observed(one, one.isRunning));
@@ -121,10 +170,11 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
     async dispose() {
       const { layout } = ready();
+      await Promise.all([...builders.values()].map((builder) => builder.close()));
       const found = await findInstances(layout);
       await Promise.all(found.map(({ record }) => stop(record.instanceId, { graceMs: DISPOSE_GRACE_MS })));
       await removeDeadInstances(layout, () => false);
-      for (const folder of [layout.instances, layout.temporary]) await rm(folder, { recursive: true, force: true });
+      for (const folder of [layout.instances, layout.builders, layout.temporary]) await rm(folder, { recursive: true, force: true });
       prepared = null;
     },
   };
@@ -154,7 +204,7 @@ async function makeLayout(home: string): Promise<Layout> {
   try {
     await mkdir(home, { recursive: true, mode: 0o711 });
     const layout = layoutOf(await realpath(home));
-    for (const folder of [layout.runtimes, layout.builds, layout.temporary]) await makeTraversable(folder, 0o711);
+    for (const folder of [layout.runtimes, layout.builds, layout.builders, layout.temporary]) await makeTraversable(folder, 0o711);
     await makeTraversable(layout.instances, 0o700);
     for (const folder of [layout.runtimes, layout.builds]) await removeHalfMade(folder);
     // Node looks for a package.json in every folder above a module: a home inside an ES module project must not make builds ones.
@@ -163,6 +213,39 @@ async function makeLayout(home: string): Promise<Layout> {
   } catch (cause) {
     throw new PlatformError("HOME_UNUSABLE", { detail: home }, { cause });
   }
+}
+
+/** One that can read npm: scripts never run with more rights than was said because a folder on the way to npm is closed. */
+async function userForNpm(
+  { npm }: BuilderOrder,
+  { platformId, nodePath, users }: ProcessEngineOptions & { readonly users: Users },
+): Promise<number> {
+  if (!(await canRunAsOthers({ platformId, nodePath, fileToRead: join(npm.folder, NPM_CLI) })))
+    throw new PlatformError("ENGINE_FAILED", {
+      detail: `The user that the app's scripts are to run as cannot read npm in ${npm.folder}.`,
+      remedy: "Open that folder and those above it for reading and passing through, or install npm where every user finds it.",
+    });
+  return users.take();
+}
+
+interface LeftBuilders {
+  readonly nodePath: string;
+  readonly isOpen: (id: string) => boolean;
+  readonly mayEndAllOf: (uid: number) => boolean;
+}
+
+async function removeLeftBuilders(layout: Layout, { isOpen, ...options }: LeftBuilders): Promise<void> {
+  const ids = (await readdir(layout.builders)).filter((name) => /^[a-z0-9]+$/.test(name) && !isOpen(name));
+  for (const id of ids) await removeLeftBuilder(layout.builder(id), options);
+}
+
+async function diskUse(layout: Layout, builds: readonly ExistingBuild[]): Promise<DiskUse> {
+  return {
+    buildCount: builds.length,
+    buildBytes: builds.reduce((sum, { bytes }) => sum + bytes, 0),
+    imageBytes: await heldBytesOf(layout.runtimes),
+    freeBytes: (await freeSpaceAt(layout.builds))?.bytes ?? null,
+  };
 }
 
 async function boundAllLogs(layout: Layout): Promise<void> {

@@ -19,7 +19,7 @@ const FILES_AT_ONCE = 32; // Open files, of the 1,024 that a process commonly ma
 export async function makeFolder(folder: string, files: readonly FolderFile[]): Promise<void> {
   const problems = files.flatMap(problemsOfFile);
   if (problems.length > 0) throw new PlatformError("FUNCTION_INVALID", { detail: "Files have names that cannot be built.", problems });
-  const halfMade = join(dirname(folder), `${HALF_MADE_PREFIX}${basename(folder)}-${randomBytes(6).toString("hex")}`);
+  const halfMade = halfMadeName(folder);
   try {
     await makeTraversable(halfMade, 0o755);
     await writeFiles(halfMade, files);
@@ -45,11 +45,26 @@ export async function removeHalfMade(parent: string): Promise<void> {
   await Promise.all(names.map((name) => rm(join(parent, name), { recursive: true, force: true })));
 }
 
+/** Gone at once from its place, wherever the removal is interrupted. One that is not there is fine. */
+export async function removeFolder(folder: string): Promise<void> {
+  const halfRemoved = halfMadeName(folder);
+  try {
+    await rename(folder, halfRemoved);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return;
+    throw error;
+  }
+  await rm(halfRemoved, { recursive: true, force: true });
+}
+
 /** With exactly this mode, whatever the umask says. */
 export async function makeTraversable(folder: string, mode: number): Promise<void> {
   await mkdir(folder, { recursive: true, mode });
   await chmod(folder, mode);
 }
+
+const halfMadeName = (folder: string): string =>
+  join(dirname(folder), `${HALF_MADE_PREFIX}${basename(folder)}-${randomBytes(6).toString("hex")}`);
 
 const problemsOfFile = ({ path, linksTo }: FolderFile): string[] => [
   ...problemOfPath(path),

@@ -46,6 +46,12 @@ export function firstUidOf(platformId: string): number {
   return UID_FIRST + slot * UID_COUNT_PER_PLATFORM;
 }
 
+/** Whether it is one that this platform hands out. */
+export function isUidOf(platformId: string, uid: number): boolean {
+  const first = firstUidOf(platformId);
+  return uid >= first && uid < first + UID_COUNT_PER_PLATFORM;
+}
+
 /** Tries it: some user id can be taken on, and with it Node and a file in the home can be read. */
 export async function canRunAsOthers(options: { platformId: string; nodePath: string; fileToRead: string }): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;

@@ -8,6 +8,7 @@ import type { LogLine } from "../engines/engine.ts";
 
 export interface LogEntry {
   readonly epochMs: number;
+  readonly app: string | null; // Its name at that moment; null where it is not known, as in files of the first days.
   readonly environment: Environment;
   readonly functionName: string;
   readonly instanceId: string;
@@ -17,6 +18,7 @@ export interface LogEntry {
 }
 
 export interface LogFilter {
+  readonly app?: string; // Its name.
   readonly functionName?: string; // As the owner writes it: "get-index" means "src/http/get-index" too.
   readonly environment?: Environment;
 }
@@ -32,6 +34,7 @@ export interface LogStore {
 }
 
 export interface LogSource {
+  readonly appId: string;
   readonly environment: Environment;
   readonly functionName: string;
   readonly instanceId: string;
@@ -39,7 +42,8 @@ export interface LogSource {
 
 const FILE_BYTES_MAX = 16_000_000; // Two such files per environment.
 
-export function createLogStore(folder: string): LogStore {
+/** `appNameOf`: by its id. */
+export function createLogStore(folder: string, appNameOf: (appId: string) => string | null = () => null): LogStore {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const followers = new Set<(entry: LogEntry) => void>();
   const lastByInstance = new Map<string, number>();
@@ -60,7 +64,7 @@ export function createLogStore(folder: string): LogStore {
 
   return {
     append(source, line) {
-      const entry = entryOf(source, line);
+      const entry = entryOf(source, line, appNameOf(source.appId));
       lastByInstance.set(entry.instanceId, entry.epochMs);
       const lines = pending.get(entry.environment) ?? [];
       lines.push(`${JSON.stringify(entry)}\n`);
@@ -98,10 +102,11 @@ export function readEntries(folder: string, filter: LogFilter): LogEntry[] {
 
 const fileOf = (folder: string, environment: Environment): string => join(folder, `${environment}.ndjson`);
 
-function entryOf(source: LogSource, line: LogLine): LogEntry {
+function entryOf(source: LogSource, line: LogLine, app: string | null): LogEntry {
   const printed = decodePrintedLine(line.text);
   return {
     epochMs: printed?.epochMs ?? line.epochMs,
+    app,
     environment: source.environment,
     functionName: source.functionName,
     instanceId: source.instanceId,
@@ -111,7 +116,8 @@ function entryOf(source: LogSource, line: LogLine): LogEntry {
   };
 }
 
-export const fits = (entry: LogEntry, filter: LogFilter): boolean =>
+const fits = (entry: LogEntry, filter: LogFilter): boolean =>
+  (filter.app === undefined || entry.app === filter.app) &&
   (filter.environment === undefined || entry.environment === filter.environment) &&
   (filter.functionName === undefined ||
     entry.functionName === filter.functionName ||
@@ -121,7 +127,9 @@ export const fits = (entry: LogEntry, filter: LogFilter): boolean =>
 function parseEntry(line: string): LogEntry | null {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "epochMs" in value && "text" in value ? (value as LogEntry) : null;
+    return typeof value === "object" && value !== null && "epochMs" in value && "text" in value
+      ? ({ app: null, ...value } as LogEntry)
+      : null;
   } catch {
     return null;
   }

@@ -1,13 +1,15 @@
-// The control plane's line into the account of one app and environment: makes its buckets, hears of instances' lives, asks how they are.
+// The control plane's line into the account of one app and environment: makes and removes its buckets, hears of instances' lives, asks how they are.
 import { randomBytes } from "node:crypto";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import { answerSubject, EVERY_EVENT, pingSubject, senderOf } from "../../runtime-image/contract/subjects.ts";
 import type { BrokerConnection, Received } from "./connection.ts";
-import { ensureStores, type StoreState } from "./stores.ts";
+import { dropStores, ensureStores, type StoreState } from "./stores.ts";
 
 export interface AppLine {
   /** Makes the buckets of sessions and documents, or brings old ones up to date. */
   ensureStores(state: StoreState): Promise<void>;
+  /** Removes them, with everything in them. */
+  dropStores(): Promise<void>;
   onInstanceEvent(onEvent: (event: InstanceEvent) => void): Promise<() => void>;
   ping(instanceId: string, options: { readonly timeoutMs: number }): Promise<Pong | null>;
   close(): Promise<void>;
@@ -18,6 +20,7 @@ export function createAppLine(connection: BrokerConnection): AppLine {
   let pingCount = 0;
   return {
     ensureStores: (state) => ensureStores(connection, state),
+    dropStores: () => dropStores(connection),
     onInstanceEvent: (onEvent) =>
       connection.subscribe(EVERY_EVENT, (message) => {
         const event = instanceEventIn(message);

@@ -24,8 +24,8 @@ export interface ControlBus {
   onInstanceEvent(appId: string, environment: Environment, onEvent: (event: InstanceEvent) => void): Promise<() => void>;
   /** Null at once where no such instance is connected, and after the timeout where it is silent. */
   pingInstance(appId: string, environment: Environment, instanceId: string, options: { readonly timeoutMs: number }): Promise<Pong | null>;
-  /** Ends the line into an app's account. */
-  leaveApp(appId: string, environment: Environment): Promise<void>;
+  /** Removes the stores of an app in an environment, with everything in them, and ends the line there. */
+  dropApp(appId: string, environment: Environment): Promise<void>;
 
   /** Returns the sequence under which gateways will report it. */
   publishSnapshot(environment: Environment, content: SnapshotContent): Promise<number>;
@@ -132,7 +132,7 @@ async function openGateways(
   return { staging: await line("staging"), production: await line("production") };
 }
 
-type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "leaveApp">;
+type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "dropApp">;
 
 interface AppLines {
   readonly calls: AppCalls;
@@ -168,7 +168,8 @@ function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
       onInstanceEvent: async (appId, environment, onEvent) => (await lineTo(appId, environment)).onInstanceEvent(onEvent),
       pingInstance: async (appId, environment, instanceId, { timeoutMs }) =>
         (await lineTo(appId, environment)).ping(instanceId, { timeoutMs }),
-      leaveApp: async (appId, environment) => {
+      dropApp: async (appId, environment) => {
+        await (await lineTo(appId, environment)).dropStores();
         const key = keyOf(appId, environment);
         const line = lines.get(key);
         lines.delete(key);

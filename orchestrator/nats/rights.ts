@@ -65,7 +65,7 @@ export const gatewayRights = (): UserRights => ({
   ...GATEWAY_LIMITS,
 });
 
-/** The control plane in an app's account: asks instances how they are, never sends them a request, and makes their buckets. */
+/** The control plane in an app's account: asks instances how they are, never sends them a request, and makes and removes their buckets. */
 export const controlRights = (): UserRights => ({
   publish: [pingSubject("*"), ...STORE_BUCKETS.flatMap(bucketMakingRights)],
   subscribe: [EVERY_OUTBOUND, ORCHESTRATOR_INBOX],
@@ -74,7 +74,7 @@ export const controlRights = (): UserRights => ({
 });
 
 const bucketMakingRights = (bucket: StoreBucket): string[] =>
-  ["CREATE", "UPDATE"].map((action) => `$JS.API.STREAM.${action}.${storeStream(bucket)}`);
+  ["CREATE", "UPDATE", "DELETE"].map((action) => `$JS.API.STREAM.${action}.${storeStream(bucket)}`);
 
 /** Where the keeper of an app's stores gets its answers: nobody else in the account may subscribe there. */
 export const STORE_KEEPER_INBOX_PREFIX = "_INBOX_stores";

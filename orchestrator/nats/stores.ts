@@ -16,6 +16,7 @@ import type { BrokerConnection, Received } from "./connection.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
 const RETRY_DELAY_MS = 50;
+const NOT_FOUND = 10_059; // JetStream's code for a stream that is not there.
 const NAME_IN_USE = 10_058; // JetStream's code for a stream that is there with other settings.
 const BYTES_MAX: Readonly<Record<StoreBucket, number>> = { data: STORE_DATA_BYTES_MAX, sessions: STORE_SESSIONS_BYTES_MAX };
 const COUNT_MAX: Readonly<Record<StoreBucket, number>> = { data: STORE_DATA_COUNT_MAX, sessions: STORE_SESSIONS_COUNT_MAX };
@@ -30,6 +31,16 @@ export interface StoreState {
 
 export async function ensureStores(connection: BrokerConnection, state: StoreState): Promise<void> {
   for (const bucket of STORE_BUCKETS) await ensureStream(connection, storeConfig(bucket, state));
+}
+
+/** Takes the buckets away with everything in them. */
+export async function dropStores(connection: BrokerConnection): Promise<void> {
+  for (const bucket of STORE_BUCKETS) {
+    const name = storeStream(bucket);
+    const refusal = await askForStream(connection, "DELETE", { name });
+    if (refusal !== null && refusal.code !== NOT_FOUND)
+      throw new PlatformError("NATS_FAILED", { detail: `JetStream refused to remove the stream "${name}": ${refusal.text}.` });
+  }
 }
 
 /**
@@ -81,10 +92,10 @@ interface Refusal {
   readonly text: string;
 }
 
-async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE", config: StoreConfig): Promise<Refusal | null> {
+async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE" | "DELETE", config: StoreConfig): Promise<Refusal | null> {
   const answer = await connection.ask({
     subject: `$JS.API.STREAM.${action}.${config.name}`,
-    bytes: Buffer.from(JSON.stringify(config)),
+    bytes: action === "DELETE" ? Buffer.alloc(0) : Buffer.from(JSON.stringify(config)), // It takes nothing but the name.
     timeoutMs: BROKER_REQUEST_TIMEOUT_MS,
     read: outcomeIn,
   });

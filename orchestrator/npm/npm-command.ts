@@ -5,16 +5,26 @@ export interface NpmCall {
   readonly allowsScripts: boolean;
 }
 
+/** With everything that an app's own scripts may call. */
+export const npmDevelopmentArguments = ({ hasLock, allowsScripts }: NpmCall): readonly string[] => [
+  hasLock ? "ci" : "install",
+  "--include=dev",
+  ...(hasLock ? [] : ["--no-package-lock"]),
+  ...(allowsScripts ? [] : ["--ignore-scripts"]),
+  ...QUIET,
+];
+
+const QUIET = ["--no-audit", "--no-fund", "--no-update-notifier", "--no-progress"];
+
+export const npmRunArguments = (script: string): readonly string[] => ["run", script, "--no-update-notifier"];
+
 export function npmArguments({ hasLock, allowsScripts }: NpmCall): readonly string[] {
   return [
     hasLock ? "ci" : "install",
     "--omit=dev", // Development tools are not reached from a handler.
     ...(hasLock ? [] : ["--no-package-lock"]),
     ...(allowsScripts ? [] : ["--ignore-scripts", "--no-bin-links"]),
-    "--no-audit",
-    "--no-fund",
-    "--no-update-notifier",
-    "--no-progress",
+    ...QUIET,
     "--loglevel=http", // Says what it fetches, so that a log of one that hangs tells where.
   ];
 }
@@ -37,4 +47,10 @@ export const npmEnvironment = (places: {
   npm_config_fetch_retry_mintimeout: "1000", // A registry that cannot be reached is said to be so within seconds, not minutes.
   npm_config_fetch_retry_maxtimeout: "5000",
   ...(places.extraCaCerts === null ? {} : { NODE_EXTRA_CA_CERTS: places.extraCaCerts }),
+});
+
+/** The same for an app's own scripts. Tools that would watch, ask or draw are told that nobody is there. */
+export const builderEnvironment = (places: Parameters<typeof npmEnvironment>[0]): Readonly<Record<string, string>> => ({
+  ...npmEnvironment(places),
+  CI: "true",
 });

@@ -27,6 +27,8 @@ export interface Fleet {
   adopt(): Promise<void>;
   /** Which pools one app should have in one environment from now on; instances of spared ones are left as they are. */
   want(target: FleetTarget, pools: readonly PoolSpec[], sparedKeys?: readonly string[]): void;
+  /** Of every state, those that are ending too. */
+  instanceCount(target: FleetTarget): number;
   /** The pools of which there are instances that are ready. */
   readyPoolKeys(target: FleetTarget): readonly string[];
   readyInstanceIds(poolKey: string): readonly string[];
@@ -63,6 +65,7 @@ export interface FleetBroker {
 
 export interface FleetReport {
   readonly kind: "failure" | "replaced" | "trouble";
+  readonly appId: string;
   readonly environment: Environment;
   readonly functionName: string;
   readonly text: string;
@@ -140,12 +143,16 @@ class RunningFleet implements Fleet {
     for (const key of this.#failures.keys()) if (!this.#pools.has(key)) this.#failures.delete(key);
     this.#hear(target).then(
       () => this.#reconcile(),
-      (cause: unknown) => this.#trouble(target.environment, "its events cannot be heard", cause),
+      (cause: unknown) => this.#trouble(target, "its events cannot be heard", cause),
     );
   }
 
   readyInstanceIds(poolKey: string): readonly string[] {
     return [...this.#instances.values()].filter((one) => one.poolKey === poolKey && one.state === "ready").map((one) => one.instanceId);
+  }
+
+  instanceCount(target: FleetTarget): number {
+    return [...this.#instances.values()].filter((one) => keyOf(one) === keyOf(target)).length;
   }
 
   readyPoolKeys(target: FleetTarget): readonly string[] {
@@ -303,7 +310,7 @@ class RunningFleet implements Fleet {
     this.#move(instance, "stopping");
     const stopped = this.#parts.engine
       .stop(instance.instanceId, { graceMs })
-      .catch((cause: unknown) => this.#trouble(instance.environment, `${instance.functionName}: an instance could not be stopped`, cause))
+      .catch((cause: unknown) => this.#trouble(instance, `${instance.functionName}: an instance could not be stopped`, cause))
       .then(() => {
         this.#stops.delete(instance.instanceId);
         this.#instances.delete(instance.instanceId);
@@ -348,6 +355,7 @@ class RunningFleet implements Fleet {
     else this.#failures.delete(instance.poolKey);
     this.#parts.report({
       kind: "replaced",
+      appId: instance.appId,
       environment: instance.environment,
       functionName: instance.functionName,
       text: `an instance ${how}; another one takes its place`,
@@ -360,6 +368,7 @@ class RunningFleet implements Fleet {
     this.#failures.set(instance.poolKey, { count, lastEpochMs: this.#parts.clock.nowEpochMs(), code, message });
     this.#parts.report({
       kind: "failure",
+      appId: instance.appId,
       environment: instance.environment,
       functionName: instance.functionName,
       text: `${code}: ${message}`,
@@ -379,11 +388,11 @@ class RunningFleet implements Fleet {
     const sinceEpochMs = this.#parts.logs.lastEpochMs(instance.instanceId) ?? instance.sinceEpochMs - 1_000;
     this.#parts.engine
       .followLogs(instance.instanceId, { sinceEpochMs, signal: this.#over.signal }, (line) => this.#parts.logs.append(instance, line))
-      .catch((cause: unknown) => this.#trouble(instance.environment, `${instance.functionName}: its log lines cannot be read`, cause));
+      .catch((cause: unknown) => this.#trouble(instance, `${instance.functionName}: its log lines cannot be read`, cause));
   }
 
-  #trouble(environment: Environment, text: string, cause: unknown): void {
+  #trouble({ appId, environment }: FleetTarget, text: string, cause: unknown): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    this.#parts.report({ kind: "trouble", environment, functionName: "", text: `${text}: ${reason}` });
+    this.#parts.report({ kind: "trouble", appId, environment, functionName: "", text: `${text}: ${reason}` });
   }
 }

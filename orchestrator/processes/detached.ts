@@ -72,6 +72,15 @@ export async function readState(stateFile: string): Promise<DetachedState | null
   return parseState(text);
 }
 
+/** Writes down one that another process started, as if it had been started here. */
+export const adoptDetached = (stateFile: string, identity: Identity): Promise<void> =>
+  writeState(stateFile, { identity, startedEpochMs: systemClock.nowEpochMs(), extra: null });
+
+/** Does nothing where its pid belongs to another one by now. */
+export async function signalProcess(identity: Identity, signal: NodeJS.Signals): Promise<void> {
+  if (await isAlive(identity)) sendSignal(identity.pid, signal);
+}
+
 /** Asks a process to end, waits, then kills it and its group. Does nothing where its pid belongs to another one by now. */
 export async function stopProcess(identity: Identity, options: { readonly graceMs: number }): Promise<void> {
   if (!(await isAlive(identity))) return;

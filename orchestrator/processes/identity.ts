@@ -23,8 +23,12 @@ export async function isAlive(identity: Identity): Promise<boolean> {
 }
 
 /** Processes one of whose arguments is exactly this one; finds what was started and never written down. */
-export async function processesWithArgument(argument: string): Promise<readonly Identity[]> {
-  const pids = process.platform === "linux" ? await pidsOnLinux(argument) : await pidsByPs(argument);
+export const processesWithArgument = (argument: string): Promise<readonly Identity[]> =>
+  processesWithArguments((all) => all.includes(argument));
+
+/** Processes by all their arguments, the name of the program first. Outside Linux an argument with spaces counts as several. */
+export async function processesWithArguments(isMeant: (all: readonly string[]) => boolean): Promise<readonly Identity[]> {
+  const pids = process.platform === "linux" ? await pidsOnLinux(isMeant) : await pidsByPs(isMeant);
   const identities = await Promise.all(pids.map(processIdentity));
   return identities.filter((identity) => identity !== null);
 }
@@ -46,17 +50,17 @@ export function startOfStat(stat: string, bootId: string): string | null {
   return state === "Z" || state === "X" || startTicks === undefined ? null : `${bootId}/${startTicks}`;
 }
 
-async function pidsOnLinux(argument: string): Promise<number[]> {
+async function pidsOnLinux(isMeant: (all: readonly string[]) => boolean): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const matches = await Promise.all(pids.map((pid) => hasArgument(pid, argument)));
+  const matches = await Promise.all(pids.map(async (pid) => isMeant(await argumentsOf(pid))));
   return pids.filter((_, index) => matches[index]);
 }
 
-async function hasArgument(pid: number, argument: string): Promise<boolean> {
+async function argumentsOf(pid: number): Promise<readonly string[]> {
   try {
-    return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").includes(argument);
+    return (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0").slice(0, -1); // Each ends with a zero.
   } catch {
-    return false; // It ended meanwhile, or belongs to someone whose processes are hidden.
+    return []; // It ended meanwhile, or belongs to someone whose processes are hidden.
   }
 }
 
@@ -66,9 +70,9 @@ async function startByPs(pid: number): Promise<string | null> {
   return state === undefined || state === "" || state.startsWith("Z") ? null : start.join(" ");
 }
 
-async function pidsByPs(argument: string): Promise<number[]> {
-  const lines = (await ps(["-A", "-ww", "-o", "pid=,args="])).split("\n");
-  return lines.filter((line) => line.split(/\s+/).includes(argument)).map((line) => Number.parseInt(line, 10));
+async function pidsByPs(isMeant: (all: readonly string[]) => boolean): Promise<number[]> {
+  const lines = (await ps(["-A", "-ww", "-o", "pid=,args="])).split("\n").map((line) => line.trim().split(/\s+/));
+  return lines.filter(([, ...all]) => isMeant(all)).map(([pid]) => Number(pid));
 }
 
 async function ps(args: readonly string[]): Promise<string> {

@@ -1,22 +1,21 @@
-// Puts releases live: boots the pools of a release, flips the environment's snapshot in one write, lets the old instances go.
-import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
-import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
+// Moves an app's environments from release to release: deploys, promotions, rollbacks and changed variables, one at a time.
+import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { INSTANCE_READY_TIMEOUT_MS, INSTANCE_START_COUNT_AT_ONCE } from "../../runtime-image/contract/limits.ts";
-import type { AppSnapshot, Deployment, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
-import type { SnapshotContent } from "../nats/snapshots.ts";
-import type { Fleet } from "../pools/fleet.ts";
-import { configIdOf } from "../pools/pool-config.ts";
-import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, differInConfig, poolKeyOf } from "../pools/pool-plan.ts";
+import { createTurn } from "../turn.ts";
 import { mergeVariables, type VariableValues } from "../variables/change.ts";
-import { createReleaseBook, type ControlState } from "./release-book.ts";
+import type { FolderVariables, KeptVariables } from "../variables/folder-variables.ts";
+import { AppEnvironments, type EnvironmentsParts, type FunctionFailure, type Live } from "./app-environments.ts";
+import { type Pointer, type ReleaseBook, type ReleaseOrigin, backTo, movedTo } from "./release-book.ts";
 import type { Release } from "./release.ts";
 
 export interface Deployer {
   /** Puts back what was live when the last orchestrator ended, and tells the gateways of every environment. */
   restore(): Promise<void>;
-  /** Makes a release live, with these variables of the folder from now on; throws DEPLOY_FAILED and leaves what was live untouched if it does not start. */
-  deploy(environment: Environment, release: Release, folder: VariableValues): Promise<DeployOutcome>;
+  /**
+   * Makes a release live on staging, with these variables of the folder from now on; those of production come with its promotion.
+   * Throws DEPLOY_FAILED and leaves what was live untouched if it does not start, DEPLOY_SUPERSEDED if it is not wanted any more.
+   */
+  deploy(release: Release, order: DeployOrder): Promise<DeployOutcome>;
   /** Gives what is live other variables of the folder, and what is promoted later as well: instances are replaced without a new build. */
   useVariables(environment: Environment, folder: VariableValues): Promise<void>;
   /**
@@ -26,13 +25,26 @@ export interface Deployer {
    */
   setVariables(environment: Environment, set: VariableValues, record: () => Promise<void>): Promise<readonly FunctionFailure[]>;
   folderVariables(environment: Environment): VariableValues;
-  /** Makes production run the very release that is live on staging. */
-  promote(): Promise<DeployOutcome>;
+  /** Makes production run a release that was green, the one that is live on staging where none is named. */
+  promote(releaseId: string | null): Promise<DeployOutcome>;
+  /** Makes an environment run an earlier release again, the one before where none is named. */
+  rollback(environment: Environment, releaseId: string | null): Promise<DeployOutcome>;
   live(environment: Environment): Release | null;
-  /** From now on gateways are told nothing: what stops next is no news to them. */
+  /** Tells the gateways of hosts that have changed. */
+  tell(): Promise<void>;
+  /** Takes the app off its gateways, then lets its instances go. Nothing can be deployed afterwards. */
+  remove(): Promise<void>;
   /** Deploys that wait for instances fail at once, and leave what is live. */
   giveUp(): void;
+  /** From now on gateways are told nothing: what stops next is no news to them. */
   close(): Promise<void>;
+}
+
+export interface DeployOrder {
+  readonly folder: FolderVariables;
+  readonly origin: ReleaseOrigin;
+  readonly isWanted: () => boolean; // Asked when its turn has come.
+  readonly onRecorded: () => void; // Before the turn of the next.
 }
 
 export interface DeployOutcome {
@@ -42,46 +54,24 @@ export interface DeployOutcome {
   readonly failures: readonly FunctionFailure[]; // Functions of a first deploy that do not start; the others answer.
 }
 
-export interface FunctionFailure {
-  readonly functionName: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-export interface DeployerParts {
-  readonly app: { readonly appId: string; readonly appName: string };
+export interface DeployerParts extends EnvironmentsParts {
   readonly variables: {
-    readonly folder: Readonly<Record<Environment, VariableValues>>;
+    readonly folder: KeptVariables;
     readonly set: Readonly<Record<Environment, VariableValues>>;
+    /** What the next orchestrator should begin with, where it cannot read it from the app's folder. */
+    readonly keep: (kept: KeptVariables) => Promise<void>;
   };
-  readonly sessionSecret: (target: { readonly appId: string; readonly environment: Environment }) => string;
-  readonly fleet: Fleet;
-  readonly state: ControlState;
-  readonly snapshots: SnapshotStore;
-  readonly report: (text: string) => void;
+  readonly book: ReleaseBook;
   readonly announce: (news: DeployNews) => void;
 }
 
-/** What became of a deploy or a promote, for those who watch. */
+/** What became of a deploy, a promote or a rollback, for those who watch. */
 export interface DeployNews {
-  readonly kind: "deployed" | "promoted" | "deploy-failed";
+  readonly app: string;
+  readonly kind: "deployed" | "promoted" | "rolled-back" | "deploy-failed";
   readonly environment: Environment;
   readonly releaseId: string;
   readonly text: string;
-}
-
-export interface SnapshotStore {
-  read(environment: Environment, appId: string): Promise<AppSnapshot | null>;
-  /** Returns the sequence under which the gateways will report it. */
-  publish(environment: Environment, content: SnapshotContent): Promise<number>;
-  gatewayAccess(target: { readonly appId: string; readonly environment: Environment }): Promise<BrokerAccess>;
-  /** Resolves when the environment's gateway serves from this sequence, or when it takes too long to wait for. */
-  applied(environment: Environment, appId: string, sequence: number): Promise<void>;
-}
-
-interface Live {
-  readonly release: Release;
-  readonly variables: VariableValues;
 }
 
 export function createDeployer(parts: DeployerParts): Deployer {
@@ -91,70 +81,77 @@ export function createDeployer(parts: DeployerParts): Deployer {
 class AppDeployer implements Deployer {
   readonly #parts: DeployerParts;
   readonly #book;
-  readonly #live = new Map<Environment, Live>();
+  readonly #environments;
   readonly #folderVariables: Record<Environment, VariableValues>;
+  #next: VariableValues;
   readonly #setVariables: Record<Environment, VariableValues>;
-  readonly #spared = new Map<Environment, readonly string[]>(); // Pools of an earlier orchestrator, until those that replace them are ready.
-  readonly #sequences = new Map<Environment, number>();
-  readonly #access = new Map<Environment, BrokerAccess>();
-  readonly #publishing = new Map<Environment, Promise<void>>();
-  #deploying: Promise<unknown> = Promise.resolve();
-  readonly #closing = new AbortController();
+  readonly #inTurn = createTurn();
 
   constructor(parts: DeployerParts) {
     this.#parts = parts;
-    this.#book = createReleaseBook(parts.state, parts.app.appId);
-    this.#folderVariables = { ...parts.variables.folder };
+    this.#book = parts.book;
+    this.#environments = new AppEnvironments(parts);
+    this.#folderVariables = { ...parts.variables.folder.live };
+    this.#next = parts.variables.folder.next;
     this.#setVariables = { ...parts.variables.set };
-    parts.fleet.onChange((target) => {
-      if (this.#closing.signal.aborted || target.appId !== parts.app.appId || !this.#live.has(target.environment)) return;
-      this.#publish(target.environment).catch((cause: unknown) =>
-        parts.report(`the gateway of ${target.environment} could not be told of its instances: ${String(cause)}`),
-      );
-    });
   }
 
   async restore(): Promise<void> {
     for (const environment of ENVIRONMENTS) {
-      const { appId } = this.#parts.app;
-      const published = await this.#parts.snapshots.read(environment, appId);
-      const access = await this.#parts.snapshots.gatewayAccess({ appId, environment });
-      const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
-      this.#access.set(environment, known?.url === access.url ? known : access);
       const release = await this.#book.deployed(environment);
-      const live = release === null ? null : { release, variables: this.#variables(environment) };
-      if (live !== null) this.#live.set(environment, live);
-      const pools = live === null ? [] : this.#pools(environment, live);
-      // The variables changed while no orchestrator was there: what runs with the old ones serves until the new ones do.
-      const running = this.#parts.fleet.readyPoolKeys({ appId, environment });
-      this.#spared.set(
-        environment,
-        running.filter((key) => pools.some((pool) => differInConfig(pool.poolKey, key))),
-      );
-      this.#parts.fleet.want({ appId, environment }, pools, this.#spared.get(environment));
-      await this.#publish(environment);
+      await this.#environments.restore(environment, release === null ? null : { release, variables: this.#variables(environment) });
     }
   }
 
   live(environment: Environment): Release | null {
-    return this.#live.get(environment)?.release ?? null;
+    return this.#environments.live(environment)?.release ?? null;
+  }
+
+  async tell(): Promise<void> {
+    await this.#environments.tell();
   }
 
   giveUp(): void {
-    this.#closing.abort();
+    this.#environments.giveUp();
   }
 
   async close(): Promise<void> {
     this.giveUp();
-    await this.#deploying;
-    await Promise.all(this.#publishing.values());
+    await this.#inTurn(async () => undefined); // What was begun is over then.
+    await this.#environments.settled();
+  }
+
+  async remove(): Promise<void> {
+    await this.close();
+    await this.#environments.remove();
   }
 
   /** One deploy at a time: each begins with what the one before it left live. */
-  async deploy(environment: Environment, release: Release, folder: VariableValues): Promise<DeployOutcome> {
+  async deploy(release: Release, { folder, origin, isWanted, onRecorded }: DeployOrder): Promise<DeployOutcome> {
     return this.#inTurn(async () => {
-      this.#folderVariables[environment] = folder;
-      const done = this.#deployNow(environment, { release, variables: this.#variables(environment) });
+      const environment = "staging";
+      const keep = async (outcome: "green" | "red" | "superseded"): Promise<void> => this.#book.keep({ release, origin, outcome });
+      if (!isWanted()) {
+        await keep("superseded");
+        throw new PlatformError("DEPLOY_SUPERSEDED", { detail: `Release ${release.releaseId} was not put on ${environment}.` });
+      }
+      const before = { live: this.#folderVariables[environment], next: this.#next };
+      this.#folderVariables[environment] = folder[environment];
+      this.#next = folder.production;
+      const record = async (): Promise<void> => {
+        await this.#keepVariables();
+        await keep("green");
+        await this.#book.point(environment, movedTo(release.releaseId));
+        onRecorded();
+      };
+      const done = this.#deployNow(environment, { release, variables: this.#variables(environment) }, record).catch(
+        async (cause: unknown) => {
+          this.#folderVariables[environment] = before.live;
+          this.#next = before.next;
+          if (!this.#environments.isClosing) await keep("red"); // What ends with the platform is begun again.
+          throw cause;
+        },
+      );
       return this.#announced(done, { kind: "deployed", environment, releaseId: release.releaseId });
     });
   }
@@ -162,6 +159,7 @@ class AppDeployer implements Deployer {
   async useVariables(environment: Environment, folder: VariableValues): Promise<void> {
     await this.#inTurn(async () => {
       this.#folderVariables[environment] = folder;
+      if (environment === "production") this.#next = folder;
       await this.#tell(environment, this.#variables(environment));
     });
   }
@@ -188,30 +186,68 @@ class AppDeployer implements Deployer {
 
   /** Replaces the instances of what is live. Null where there is nothing to replace: nothing is live, or runs with these very variables. */
   async #tell(environment: Environment, variables: VariableValues, record?: () => Promise<void>): Promise<FunctionFailure[] | null> {
-    const live = this.#live.get(environment);
-    if (live === undefined || this.#isRunning(environment, { ...live, variables })) return null;
-    return this.#roll(environment, { ...live, variables }, record);
+    const live = this.#environments.live(environment);
+    if (live === null || this.#environments.isRunning(environment, { ...live, variables })) return null;
+    return this.#environments.roll(environment, { ...live, variables }, record);
   }
 
-  async #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const turn = this.#deploying.then(work);
-    this.#deploying = turn.catch(() => undefined); // Its caller hears of it; the next in line need not.
-    return turn;
-  }
-
-  async promote(): Promise<DeployOutcome> {
-    const release = this.live("staging");
-    if (release === null)
-      throw new PlatformError("NOTHING_TO_PROMOTE", {
-        remedy: "Deploy the app to staging first; it goes there with: orchestrator up <folder>.",
-      });
+  async promote(releaseId: string | null): Promise<DeployOutcome> {
     return this.#inTurn(async () => {
-      const done = this.#deployNow("production", { release, variables: this.#variables("production") });
+      const release = releaseId === null ? this.live("staging") : await this.#greenRelease(releaseId);
+      if (release === null)
+        throw new PlatformError("NOTHING_TO_PROMOTE", {
+          remedy: "Deploy the app to staging first, with: orchestrator deploy, git push, or orchestrator up <folder>.",
+        });
+      const before = this.#folderVariables.production;
+      this.#folderVariables.production = this.#next;
+      const done = this.#moved("production", release, movedTo(release.releaseId)).catch((cause: unknown) => {
+        this.#folderVariables.production = before;
+        throw cause;
+      });
       return this.#announced(done, { kind: "promoted", environment: "production", releaseId: release.releaseId });
     });
   }
 
-  async #announced(work: Promise<DeployOutcome>, news: Omit<DeployNews, "text">): Promise<DeployOutcome> {
+  async rollback(environment: Environment, releaseId: string | null): Promise<DeployOutcome> {
+    return this.#inTurn(async () => {
+      const target = releaseId ?? (await this.#book.pointer(environment))?.earlier.at(-1) ?? null;
+      if (target === null)
+        throw new PlatformError("NOTHING_TO_ROLL_BACK", {
+          detail: `There is no release that ${environment} ran before.`,
+          remedy: "orchestrator releases shows those that there are; name one of them.",
+        });
+      const release = await this.#greenRelease(target);
+      const done = this.#moved(environment, release, backTo(release.releaseId));
+      return this.#announced(done, { kind: "rolled-back", environment, releaseId: release.releaseId });
+    });
+  }
+
+  /** Only what ran on staging may go elsewhere. */
+  async #greenRelease(releaseId: string): Promise<Release> {
+    const known = await this.#book.find(releaseId);
+    if (known === null)
+      throw new PlatformError("RELEASE_NOT_FOUND", { detail: `${releaseId} is no release of ${this.#parts.app.appName}.`, remedy: LOOK });
+    if (known.outcome !== "green")
+      throw new PlatformError("RELEASE_NOT_GREEN", {
+        detail: `Release ${releaseId} never ran on staging: it is ${known.outcome}.`,
+        remedy: LOOK,
+      });
+    return known.release;
+  }
+
+  async #moved(environment: Environment, release: Release, move: (before: Pointer | null) => Pointer): Promise<DeployOutcome> {
+    return this.#deployNow(environment, { release, variables: this.#variables(environment) }, async () => {
+      await this.#keepVariables();
+      await this.#book.point(environment, move);
+    });
+  }
+
+  async #keepVariables(): Promise<void> {
+    await this.#parts.variables.keep({ live: { ...this.#folderVariables }, next: this.#next });
+  }
+
+  async #announced(work: Promise<DeployOutcome>, about: Omit<DeployNews, "text" | "app">): Promise<DeployOutcome> {
+    const news = { ...about, app: this.#parts.app.appName };
     try {
       const outcome = await work;
       this.#parts.announce({ ...news, text: `${news.environment} runs release ${news.releaseId}` });
@@ -222,157 +258,12 @@ class AppDeployer implements Deployer {
     }
   }
 
-  async #deployNow(environment: Environment, next: Live): Promise<DeployOutcome> {
+  async #deployNow(environment: Environment, next: Live, record: () => Promise<void>): Promise<DeployOutcome> {
     const { release } = next;
-    const isUnchanged = this.#live.get(environment)?.release.releaseId === release.releaseId && this.#isRunning(environment, next);
-    const found = await this.#roll(environment, next, async () => {
-      await this.#book.keep(release);
-      await this.#book.point(environment, release);
-    });
-    return { release, environment, isUnchanged, failures: found };
-  }
-
-  /** Whether this is what is live, with the very things that its instances were told. */
-  #isRunning(environment: Environment, next: Live): boolean {
-    const live = this.#live.get(environment);
-    if (live === undefined || (this.#spared.get(environment) ?? []).length > 0) return false;
-    const keys = new Set(this.#pools(environment, live).map((pool) => pool.poolKey));
-    return this.#pools(environment, next).every((pool) => keys.has(pool.poolKey));
-  }
-
-  /** Boots what is new, makes it live once it is ready, then lets go what it replaces. Tells which functions do not start. */
-  async #roll(environment: Environment, next: Live, record?: () => Promise<void>): Promise<FunctionFailure[]> {
-    const target = { appId: this.#parts.app.appId, environment };
-    const before = this.#live.get(environment);
-    const pools = this.#pools(environment, next);
-    const beforePools = before === undefined ? [] : this.#pools(environment, before);
-    const kept = beforePools.filter((pool) => !pools.some((one) => one.poolKey === pool.poolKey));
-    const failing = kept.filter((pool) => this.#isFailing(environment, pool.poolKey));
-    this.#parts.fleet.want(target, [...pools, ...kept], this.#spared.get(environment));
-    const failed = await this.#settled(pools);
-    const isFirst = before === undefined || (before.release.releaseId === next.release.releaseId && kept.length === 0);
-    // What failed in what was live already is no reason to keep other functions from being deployed.
-    const isOld = (pool: PoolSpec): boolean =>
-      beforePools.some((one) => one.poolKey === pool.poolKey) || failing.some((one) => differInConfig(one.poolKey, pool.poolKey));
-    const found = failures(isFirst ? pools : pools.filter((pool) => !isOld(pool)), failed);
-    const goBack = (): void => this.#parts.fleet.want(target, beforePools, this.#spared.get(environment));
-    if (isFirst ? found.some((failure) => failure.code === "HANDLER_MISSING") : found.length > 0) {
-      goBack();
-      throw deployFailed(environment, found);
-    }
-    await record?.().catch((cause: unknown) => {
-      goBack();
-      throw cause;
-    });
-    this.#live.set(environment, next);
-    await this.#publish(environment);
-    await this.#parts.snapshots.applied(environment, target.appId, this.#sequences.get(environment) ?? 0);
-    this.#spared.set(environment, this.#stillNeeded(environment, pools));
-    this.#parts.fleet.want(target, pools, this.#spared.get(environment));
-    return failures(pools, failed);
-  }
-
-  #isFailing(environment: Environment, poolKey: string): boolean {
-    return this.#parts.fleet.failureOf(poolKey) !== null && this.#servingIds(environment, poolKey).length === 0;
-  }
-
-  /** Spared pools whose successor does not start. */
-  #stillNeeded(environment: Environment, pools: readonly PoolSpec[]): string[] {
-    const failing = pools.filter((pool) => this.#parts.fleet.readyInstanceIds(pool.poolKey).length === 0);
-    return (this.#spared.get(environment) ?? []).filter((key) => failing.some((pool) => differInConfig(pool.poolKey, key)));
-  }
-
-  async #settled(pools: readonly PoolSpec[]): Promise<ReadonlyMap<string, PoolFailure>> {
-    // The fleet itself gives up on an instance that is not ready in time; this only bounds the wait for the engine.
-    const instanceCount = pools.reduce((sum, pool) => sum + pool.instanceCount, 0);
-    const timeout = AbortSignal.timeout((3 + instanceCount / INSTANCE_START_COUNT_AT_ONCE) * INSTANCE_READY_TIMEOUT_MS);
-    const signal = AbortSignal.any([timeout, this.#closing.signal]);
-    try {
-      return await this.#parts.fleet.settled(
-        pools.map((pool) => pool.poolKey),
-        signal,
-      );
-    } catch (cause) {
-      // Instances end with the platform: that none of them has failed means nothing then.
-      if (this.#closing.signal.aborted) throw new PlatformError("DEPLOY_FAILED", { detail: "The platform is being stopped." });
-      throw new PlatformError("ENGINE_FAILED", { detail: "The instances of this release did not start in time." }, { cause });
-    }
-  }
-
-  #pools(environment: Environment, { release, variables }: Live): PoolSpec[] {
-    const { appId, appName } = this.#parts.app;
-    const secret = this.#parts.sessionSecret({ appId, environment });
-    return release.functions.map((fn) => {
-      const seen = fn.seesVariables === false ? {} : variables;
-      const configId = configIdOf({ appName, fn, variables: seen }, secret);
-      return {
-        poolKey: poolKeyOf({ appId, environment, functionName: fn.name, buildId: fn.buildId, configId }),
-        appId,
-        appName,
-        environment,
-        fn,
-        configId,
-        variables: seen,
-        instanceCount: INSTANCE_COUNTS[environment],
-      };
-    });
-  }
-
-  /** Writes of one environment follow each other, and each says what is true when its turn comes. */
-  async #publish(environment: Environment): Promise<void> {
-    const turn = (this.#publishing.get(environment) ?? Promise.resolve()).then(async () => {
-      this.#sequences.set(environment, await this.#parts.snapshots.publish(environment, this.#snapshot(environment)));
-    });
-    this.#publishing.set(
-      environment,
-      turn.catch(() => undefined),
-    ); // Its caller hears of it; the next in line need not.
-    return turn;
-  }
-
-  #snapshot(environment: Environment): SnapshotContent {
-    const { appId, appName } = this.#parts.app;
-    const hosts = [environment === "production" ? `${appName}.localhost` : `${appName}-staging.localhost`];
-    return { appId, appName, hosts, isDefault: true, deployment: this.#deployment(environment) };
-  }
-
-  #deployment(environment: Environment): Deployment {
-    const live = this.#live.get(environment);
-    const broker = this.#access.get(environment);
-    if (live === undefined || broker === undefined) return { kind: "none" };
-    const { release } = live;
-    const functions = this.#pools(environment, live).map((pool): FunctionSnapshot => {
-      const { name, method, path, generation, concurrency, timeoutMs } = pool.fn;
-      const instanceIds = this.#servingIds(environment, pool.poolKey);
-      const failure = instanceIds.length === 0 ? this.#parts.fleet.failureOf(pool.poolKey) : null;
-      // After a first failure another instance is on its way already: requests wait for it rather than hear of it.
-      const shown = failure === null || failure.count < 2 ? {} : { failure: { code: failure.code, message: failure.message } };
-      return { name, method, path, generation, concurrency, timeoutMs, instanceIds, ...shown };
-    });
-    const site = release.site === null ? {} : { site: release.site };
-    const proxyUrl = release.proxyUrls[environment];
-    return { kind: "live", releaseId: release.releaseId, broker, functions, ...site, ...(proxyUrl === undefined ? {} : { proxyUrl }) };
-  }
-
-  #servingIds(environment: Environment, poolKey: string): readonly string[] {
-    const ready = this.#parts.fleet.readyInstanceIds(poolKey);
-    if (ready.length > 0) return ready;
-    const spared = (this.#spared.get(environment) ?? []).filter((key) => differInConfig(key, poolKey));
-    return spared.flatMap((key) => this.#parts.fleet.readyInstanceIds(key));
+    const isUnchanged = this.live(environment)?.releaseId === release.releaseId && this.#environments.isRunning(environment, next);
+    const failures = await this.#environments.roll(environment, next, record);
+    return { release, environment, isUnchanged, failures };
   }
 }
 
-function failures(pools: readonly PoolSpec[], failed: ReadonlyMap<string, PoolFailure>): FunctionFailure[] {
-  const distinct = new Map(pools.map((pool) => [pool.poolKey, pool])); // Several routes may share a pool.
-  return [...distinct.values()].flatMap((pool) => {
-    const failure = failed.get(pool.poolKey);
-    return failure === undefined ? [] : [{ functionName: pool.fn.name, code: failure.code, message: failure.message }];
-  });
-}
-
-const deployFailed = (environment: Environment, found: readonly FunctionFailure[]): PlatformError =>
-  new PlatformError("DEPLOY_FAILED", {
-    detail: `${found.length === 1 ? "One function does" : `${found.length} functions do`} not start on ${environment}.`,
-    problems: found.map((failure) => `${failure.functionName}: ${failure.code}: ${failure.message}`),
-    remedy: "Mend what is named; orchestrator logs shows what the functions printed.",
-  });
+const LOOK = "orchestrator releases shows those that there are.";

@@ -1,18 +1,17 @@
 // The file of a backup: lines of JSON, one per value, between a first one that says what it is and a last one with counts and a checksum.
 import { createHash } from "node:crypto";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { BACKUP_LINE_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import { STORE_BUCKETS, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
 import { linesOf } from "./lines.ts";
+import { type BackupOrigin, type BackupVariables, readVariables } from "./sealed-variables.ts";
 
 export const BACKUP_VERSION = 1;
 
-export interface BackupHeader {
+export interface BackupHeader extends BackupOrigin {
   readonly orchestratorBackup: typeof BACKUP_VERSION;
-  readonly appName: string;
-  readonly environment: Environment;
-  readonly createdAt: string; // ISO 8601.
+  readonly variables?: BackupVariables; // Files of the first days say nothing of any, as those do where none were set.
 }
 
 export interface BackupEntry {
@@ -121,7 +120,9 @@ function headerIn(value: Fields): BackupHeader {
   if (version !== BACKUP_VERSION) throw invalid(`it has version ${version}, and this orchestrator reads version ${BACKUP_VERSION}`);
   if (typeof appName !== "string" || typeof createdAt !== "string" || environment === undefined)
     throw invalid("its first line does not say what it is a backup of");
-  return { orchestratorBackup: version, appName, environment, createdAt };
+  const read = readVariables(value["variables"]);
+  if ("problem" in read) throw invalid(read.problem);
+  return { orchestratorBackup: version, appName, environment, createdAt, ...read };
 }
 
 function trailerIn(value: Fields): BackupTrailer {

@@ -1,25 +1,17 @@
 // Makes the backup of an environment's stores while they are in use: a compressed stream of the file, of which a bounded part is in memory.
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
-import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { STORE_BUCKETS } from "../../runtime-image/contract/subjects.ts";
 import { keyOf } from "../../runtime-image/store/subjects.ts";
-import { BACKUP_VERSION, isStoreKey, writeBackup, type BackupEntry } from "./backup-file.ts";
+import { BACKUP_VERSION, isStoreKey, writeBackup, type BackupEntry, type BackupHeader } from "./backup-file.ts";
 import type { AppStores } from "./stores.ts";
-
-export interface BackedUp {
-  readonly appName: string;
-  readonly environment: Environment;
-  readonly createdAt: Date;
-}
 
 /**
  * Each value is a whole one, as it was written. What is there when the backup ends is in it as it is then; what was destroyed while it
  * ran may be in it, too. Fails at once where nothing can be read; a failure later on breaks the stream off.
  */
-export async function backupStores(stores: AppStores, { appName, environment, createdAt }: BackedUp): Promise<Readable> {
-  const header = { orchestratorBackup: BACKUP_VERSION, appName, environment, createdAt: createdAt.toISOString() } as const;
-  const chunks = writeBackup(header, entriesOf(stores));
+export async function backupStores(stores: AppStores, about: Omit<BackupHeader, "orchestratorBackup">): Promise<Readable> {
+  const chunks = writeBackup({ orchestratorBackup: BACKUP_VERSION, ...about }, entriesOf(stores));
   const first = await chunks.next();
   const all = async function* (): AsyncGenerator<Buffer, void, undefined> {
     if (first.done !== true) yield first.value;

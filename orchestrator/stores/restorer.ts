@@ -8,7 +8,14 @@ import { pipeline } from "node:stream/promises";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { Clock } from "../clock.ts";
-import { restoreFile, type MarkKeeper, type RestoreMark, type RestoreOutcome, type RestoreProgress } from "./restore.ts";
+import {
+  restoreFile,
+  type MarkKeeper,
+  type RestoreMark,
+  type RestoreOutcome,
+  type RestoreProgress,
+  type RestoringVariables,
+} from "./restore.ts";
 import type { AppStores } from "./stores.ts";
 
 export interface RestoreTarget {
@@ -23,12 +30,14 @@ export type RestoreStatus =
   | { readonly kind: "receiving" };
 
 export interface Restorer {
-  restore(
-    target: RestoreTarget,
-    body: Readable,
-    options: { readonly isReplacing: boolean; readonly signal: AbortSignal },
-  ): Promise<RestoreOutcome>;
+  restore(target: RestoreTarget, body: Readable, options: RestoreOptions): Promise<RestoreOutcome>;
   status(target: RestoreTarget): Promise<RestoreStatus>;
+}
+
+export interface RestoreOptions {
+  readonly variables: RestoringVariables;
+  readonly isReplacing: boolean;
+  readonly signal: AbortSignal;
 }
 
 export interface RestorerParts {
@@ -49,7 +58,7 @@ export async function createRestorer({ folder, stores, control, clock }: Restore
   await rm(folder, { recursive: true, force: true }); // What an orchestrator that was killed left there.
   const running = new Map<string, RestoreStatus>();
   return {
-    restore: async (target, body, { isReplacing, signal }) => {
+    restore: async (target, body, { variables, isReplacing, signal }) => {
       const name = nameOf(target);
       if (running.has(name)) throw new PlatformError("RESTORE_RUNNING", { detail: `Into ${target.environment}.` });
       running.set(name, { kind: "receiving" });
@@ -59,6 +68,7 @@ export async function createRestorer({ folder, stores, control, clock }: Restore
         await pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600 }), { signal });
         return await restoreFile(path, {
           stores: await stores(target),
+          variables,
           marks: marksOf(control, target),
           nowEpochMs: clock.nowEpochMs(),
           isReplacing,

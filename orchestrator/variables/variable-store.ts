@@ -12,6 +12,7 @@ export interface VariableStore {
   read(target: VariableTarget): Promise<StoredVariables>;
   /** All of them at once, in place of what was read; false where somebody else wrote in between. */
   write(target: VariableTarget, variables: SetVariables, expectedRevision: number): Promise<boolean>;
+  remove(target: VariableTarget): Promise<void>;
 }
 
 export interface VariableTarget {
@@ -36,7 +37,7 @@ type KeptVariable = SealedValue & Omit<SetVariable, "value">;
 const WRITE_TRY_COUNT_MAX = 3;
 
 export function createVariableStore(
-  bus: Pick<ControlBus, "readControl" | "writeControl">,
+  bus: Pick<ControlBus, "readControl" | "writeControl" | "removeControl">,
   keys: Pick<BrokerKeys, "variablesKey">,
 ): VariableStore {
   const read = async (target: VariableTarget): Promise<{ record: KeptRecord | null; revision: number }> => {
@@ -53,6 +54,7 @@ export function createVariableStore(
         revision,
       };
     },
+    remove: async (target) => bus.removeControl(recordKey(target)),
     async write(target, variables, expectedRevision) {
       const record = sealed(variables, keys.variablesKey(target.appId, target.environment), target);
       for (let attempt = 1; ; attempt += 1) {

@@ -1,9 +1,19 @@
 // Sets, removes and lists the environment variables of an app: checked, in effect in every environment that was named or in none, then kept.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { Clock } from "../clock.ts";
-import type { Deployer, FunctionFailure } from "../releases/deployer.ts";
-import { type SetVariables, type VariableChange, changeProblems, changeVariables, isSame, valuesOf } from "./change.ts";
+import type { FunctionFailure } from "../releases/app-environments.ts";
+import type { Deployer } from "../releases/deployer.ts";
+import { createTurn } from "../turn.ts";
+import {
+  type SetVariables,
+  type VariableChange,
+  type VariableValues,
+  changeProblems,
+  changeVariables,
+  isSame,
+  valuesOf,
+} from "./change.ts";
 import type { StoredVariables, VariableStore } from "./variable-store.ts";
 
 export interface AppVariables {
@@ -12,15 +22,23 @@ export interface AppVariables {
    * DEPLOY_FAILED where functions do not start with it; then nothing has changed anywhere.
    */
   change(environments: readonly Environment[], change: VariableChange, changedBy: string): Promise<ChangeOutcome>;
+  /** Makes these, and no others, the ones that are set; as change() does. */
+  replace(environment: Environment, values: VariableValues, changedBy: string): Promise<EnvironmentOutcome>;
+  /** Those that were set, with their values: for whoever encrypts them again, and nobody else. */
+  keptValues(environment: Environment): Promise<VariableValues>;
   list(environment: Environment): Promise<readonly ListedVariable[]>;
+  /** Removes all that were set, without telling instances: the app is gone. */
+  clear(): Promise<void>;
 }
 
 export interface ChangeOutcome {
-  readonly environments: readonly {
-    readonly environment: Environment;
-    readonly changed: readonly string[]; // Names: what had this value, or no value, already is none of them.
-    readonly failures: readonly FunctionFailure[]; // Functions that did not start before and do not start now.
-  }[];
+  readonly environments: readonly EnvironmentOutcome[];
+}
+
+export interface EnvironmentOutcome {
+  readonly environment: Environment;
+  readonly changed: readonly string[]; // Names: what had this value, or no value, already is none of them.
+  readonly failures: readonly FunctionFailure[]; // Functions that did not start before and do not start now.
 }
 
 /** Everything but the value. */
@@ -47,7 +65,7 @@ interface Step {
 }
 
 export function createAppVariables({ appId, store, deployer, clock }: AppVariablesParts): AppVariables {
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurn();
 
   /** Boots instances with them, keeps them, lets them serve. */
   const use = async (environment: Environment, variables: SetVariables, expectedRevision: number): Promise<readonly FunctionFailure[]> =>
@@ -110,10 +128,20 @@ export function createAppVariables({ appId, store, deployer, clock }: AppVariabl
 
   return {
     /** One change at a time: each begins with what the one before it left. */
-    change: async (environments, change, changedBy) => {
-      const turn = last.then(async () => changeNow(environments, change, changedBy));
-      last = turn.catch(() => undefined); // Its caller hears of it; the next in line need not.
-      return { environments: await turn };
+    change: async (environments, change, changedBy) => ({
+      environments: await inTurn(async () => changeNow(environments, change, changedBy)),
+    }),
+    replace: async (environment, values, changedBy) =>
+      inTurn(async () => {
+        const { variables } = await store.read({ appId, environment });
+        const remove = [...variables.keys()].filter((name) => !Object.hasOwn(values, name));
+        const isNothing = remove.length === 0 && Object.keys(values).length === 0;
+        const [outcome] = isNothing ? [] : await changeNow([environment], { set: values, remove }, changedBy);
+        return outcome ?? { environment, changed: [], failures: [] };
+      }),
+    keptValues: async (environment) => valuesOf((await store.read({ appId, environment })).variables),
+    clear: async () => {
+      for (const environment of ENVIRONMENTS) await store.remove({ appId, environment });
     },
     list: async (environment) => {
       const { variables } = await store.read({ appId, environment });

@@ -65,11 +65,13 @@ export const ERRORS = {
   DOCUMENT_CHANGED: kind(409, "caller", true, "The document is not at the revision that was expected."),
   BACKUP_INVALID: kind(422, "owner", false, "This is no whole backup."),
   BACKUP_FAILED: kind(500, "platform", true, "The backup was not made."),
+  PASSPHRASE_WRONG: kind(422, "owner", false, "The passphrase does not open this backup."),
   RESTORE_REFUSED: kind(409, "owner", false, "The environment is not empty."),
   RESTORE_RUNNING: kind(409, "owner", true, "Another restore of this environment is on its way."),
   RESTORE_BROKEN_OFF: kind(503, "owner", true, "The restore was broken off."),
 
-  // An app that cannot be built or started.
+  // An app that cannot be taken, built or started.
+  SOURCE_REFUSED: kind(400, "caller", false, "The source cannot be taken."),
   APP_FOLDER_INVALID: kind(422, "owner", false, "The folder holds no app."),
   MANIFEST_INVALID: kind(422, "owner", false, "The app's manifest is wrong."),
   VARIABLES_INVALID: kind(422, "owner", false, "The app's environment variables are wrong."),
@@ -83,6 +85,33 @@ export const ERRORS = {
   DEPLOY_FAILED: kind(422, "owner", false, "The deploy failed; what was live stays live."),
   DEPLOY_SUPERSEDED: kind(409, "owner", false, "A later deploy took the place of this one."),
   NOTHING_TO_PROMOTE: kind(409, "owner", false, "Staging has no release that could be promoted."),
+  NOTHING_TO_ROLL_BACK: kind(409, "owner", false, "There is no earlier release to go back to."),
+  RELEASE_NOT_FOUND: kind(404, "owner", false, "There is no such release."),
+  RELEASE_NOT_GREEN: kind(409, "owner", false, "The release is not green."),
+  DELIVERY_NOT_FOUND: kind(404, "owner", false, "There is no such delivery."),
+  DELIVERY_OVER: kind(409, "owner", false, "The delivery is over already."),
+  DELIVERY_CANCELLED: kind(409, "owner", false, "The delivery was cancelled."),
+  DELIVERY_QUEUE_FULL: kind(503, "owner", true, "Too many deliveries wait already."),
+  STEP_FAILED: kind(422, "owner", false, "A step of the app's own scripts failed."),
+  APP_UNKNOWN: kind(404, "owner", false, "The platform hosts no app of this name."),
+  APP_NAME_TAKEN: kind(409, "owner", false, "Another app has this name."),
+  APP_NAME_INVALID: kind(422, "owner", false, "This cannot be the name of an app."),
+  APP_KEPT: kind(409, "owner", false, "This app cannot be removed."),
+  DOMAIN_INVALID: kind(422, "owner", false, "This cannot be the domain of an app."),
+  DOMAIN_TAKEN: kind(409, "owner", false, "Another app answers on this domain."),
+  ROUTE_INVALID: kind(422, "owner", false, "This cannot be a route."),
+  ROUTE_TAKEN: kind(409, "owner", false, "The app has this route already."),
+  ROUTE_UNKNOWN: kind(404, "owner", false, "The app has no such route."),
+  ROUTE_KEPT: kind(409, "owner", false, "This route cannot be removed here."),
+
+  // Repositories.
+  COMMIT_NOT_FOUND: kind(404, "owner", false, "The app's repository has no such commit."),
+  PUSH_REFUSED: kind(422, "owner", false, "The push cannot be taken."),
+  PUSH_TOO_LARGE: kind(413, "owner", false, "The push is too large."),
+  GIT_MOVED: kind(409, "owner", true, "The app's repository changed meanwhile."),
+  GIT_BUSY: kind(503, "owner", true, "The app's repository is busy."),
+  GIT_MISSING: kind(503, "owner", false, "This machine has no git."),
+  GIT_FAILED: kind(500, "platform", true, "The machine's git failed."),
 
   // A platform that cannot start, or a command that cannot run.
   SETTING_INVALID: kind(400, "owner", false, "A setting is wrong."),
@@ -100,6 +129,7 @@ export const ERRORS = {
   NATS_FAILED: kind(503, "platform", true, "The nats-server does not run as it should."),
   NATS_REFUSED: kind(503, "owner", false, "The nats-server does not trust this platform."),
   GATEWAY_FAILED: kind(503, "platform", true, "A gateway does not run as it should."),
+  GATEWAY_NOT_REPLACED: kind(503, "platform", true, "A gateway could not be replaced; the one that runs serves on."),
 } as const satisfies Record<string, ErrorKind>;
 
 export type ErrorCode = keyof typeof ERRORS;

@@ -10,6 +10,20 @@ export interface GatewayConfig {
   readonly broker: BrokerAccess; // In the account of this environment's gateways: reads this environment's snapshots, answers its status.
   readonly sitesFolder: string; // Absolute; holds the static files of releases.
   readonly limits: GatewayLimits;
+  readonly program?: GatewayProgram; // Without it, a running gateway cannot hand over to a successor.
+}
+
+/**
+ * How a gateway of this config is started, be it by the orchestrator or by the gateway whose place it takes. That one may be of an
+ * earlier version and reads nothing else of the config: these fields stay as they are.
+ */
+export interface GatewayProgram {
+  readonly nodePath: string;
+  readonly nodeArguments: readonly string[];
+  readonly mainFile: string;
+  readonly variables: Readonly<Record<string, string>>; // All of its environment variables.
+  readonly logFile: string; // Appended to.
+  readonly version: string; // Other code is another config.
 }
 
 export interface GatewayLimits {
@@ -18,12 +32,23 @@ export interface GatewayLimits {
   readonly targetBytesMax: number;
 }
 
-/** The answer to a request on the gateway's status subject. */
+/** The answer to a request on the gateway's status subject. One that handed over is silent: its successor answers. */
 export interface GatewayStatus {
   readonly pid: number;
   readonly gatewayId: string;
+  readonly configHash: string; // SHA-256 of its config file, as it read it.
   readonly listening: boolean;
   readonly requestCount: number; // In flight.
   readonly sequences: Readonly<Record<string, number>>; // Per app id, the snapshot that it serves from.
   readonly connected: Readonly<Record<string, boolean>>; // Per app id, whether the app's broker connection is up.
+  readonly handOver: HandOverStatus;
 }
+
+/** What became of the hand-overs that this gateway was asked for; after one that succeeded it is silent. */
+export interface HandOverStatus {
+  readonly failureCount: number;
+  readonly lastFailure: string | null; // Why no successor took over.
+}
+
+/** Asks a gateway to start a successor, to give it its listening sockets, and to go once that one serves. */
+export const HAND_OVER_SIGNAL = "SIGUSR2";

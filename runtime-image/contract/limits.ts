@@ -11,6 +11,12 @@ export const FUNCTION_FILE_COUNT_MAX = 5_000; // A folder of 5 MB with more file
 export const VARIABLE_VALUE_BYTES_MAX = 4_096; // One environment variable of an app; the originals took 255.
 export const VARIABLE_COUNT_MAX = 256; // Per environment: a process starts with 2 MB of them at most.
 
+/** Manifests, and the routes that are added to them. */
+export const MANIFEST_BYTES_MAX = 1_000_000; // A package.json may be one.
+export const MANIFEST_ARC_BYTES_MAX = 65_536; // The time of that format's parser grows with the square: so many take it two seconds.
+export const MANIFEST_VALUE_COUNT_MAX = 100_000; // YAML can name one list a million times in a line.
+export const NEW_ROUTE_PATH_LENGTH_MAX = 25; // The contract, of routes that are not written by hand.
+
 /** Static files of one app. */
 export const SITE_FILE_COUNT_MAX = 10_000; // A gateway reads the list of them at once: measured, up to 0.1 s for so many with fingerprints.
 export const SITE_BYTES_MAX = 250_000_000; // They are held in memory while a deploy is made.
@@ -21,6 +27,18 @@ export const ERROR_PAGE_BYTES_MAX = 1_000_000; // 404.html and 500.html are held
 export const SITE_COUNT_KEPT = 100; // Of earlier releases, besides those that are live.
 export const SITE_EARLIER_MS = 60_000; // A page that was loaded before a deploy still gets the fingerprinted files that it names.
 export const SITE_GRACE_MS = 3_600_000; // What was written less than this ago may belong to a deploy that is still on its way.
+
+/** An app's source, as it is sent. */
+export const SOURCE_ENTRY_COUNT_MAX = 100_000; // Files, folders and links, those that are only part of a path included.
+export const SOURCE_BYTES_MAX = 536_870_912; // All files together: 512 MiB, and thus room for SITE_BYTES_MAX beside functions.
+export const SOURCE_FILE_BYTES_MAX = 250_000_000; // One static file may be as large as a whole site.
+export const SOURCE_ARCHIVE_BYTES_MAX = 850_000_000; // The same as tar, compressed or not: up to 3 KB more for each entry.
+export const SOURCE_NAMES_BYTES_MAX = 16_000_000; // Names and targets of links together, which are held in memory meanwhile.
+export const SOURCE_PATH_BYTES_MAX = 1_024; // Linux opens 4,096, the platform's own folders included.
+export const SOURCE_NAME_BYTES_MAX = 255; // What Linux takes.
+export const SOURCE_DEPTH_MAX = 64; // Deeper is a loop or a mistake.
+export const SOURCE_LINK_HOP_COUNT_MAX = 40; // Linux gives up on links that lead through more links than this.
+export const SOURCE_IGNORE_FILE_BYTES_MAX = 1_000_000; // A .gitignore; larger is something else.
 
 /** Installing the packages of one folder. */
 export const INSTALL_TIMEOUT_MS = 600_000; // A large tree over a slow line; npm itself gives up on silent registries before.
@@ -123,6 +141,12 @@ export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading
 // Measured: two hundred at once on two busy cores, and not one is ready in time. Those of pools that fail take half of it at most.
 export const INSTANCE_START_COUNT_AT_ONCE = 16;
 export const GATEWAY_READY_TIMEOUT_MS = 10_000;
+export const GATEWAY_TAKE_OVER_TIMEOUT_MS = 5_000; // A successor that is ready serves on the sockets it is given within milliseconds.
+// A gateway that handed over says `connection: close` with every answer, and leaves connections that ask nothing alone for this long:
+// what common servers give them anyway (Node and Apache), so that hardly a client has a request on its way when they are closed.
+export const GATEWAY_IDLE_GRACE_MS = 5_000;
+// After a hand-over nobody waits for the one before: requests end by their own limits, the longest handler's included.
+export const GATEWAY_DRAIN_TIMEOUT_MS = 960_000;
 export const STOP_GRACE_MS = 10_000; // An instance may finish its requests for this long before it is killed.
 export const BACKOFF_FIRST_MS = 250; // A build that crashes on start is tried again after this, doubling,
 export const BACKOFF_MAX_MS = 30_000; // up to this.
@@ -179,9 +203,63 @@ export const IMPORT_BATCH_BYTES_MAX = 4_000_000;
 export const IMPORT_LINE_BYTES_MAX = 1_300_000; // A document at its limit, were each of its bytes written as an escape of six.
 export const BACKUP_LINE_BYTES_MAX = 4_000_000; // A value at its limit, each byte as an escape of six, and its name.
 export const BACKUP_BYTES_MAX = 8_000_000_000; // One file, compressed. Stores are bounded far below.
+export const BACKUP_VARIABLES_BYTES_MAX = 2_500_000; // Names and values of one environment; encrypted, they stand in one line of the file.
+export const PASSPHRASE_LENGTH_MIN = 8; // Whoever has a backup may guess for as long as they like.
+export const PASSPHRASE_BYTES_MAX = 1_024; // It travels in a header.
 
 /** Sessions and csrf tokens of the runtime library. */
 export const SESSION_BYTES_MAX = 400_000; // As JSON. What the original promises.
 export const SESSION_IDLE_MS = 604_800_000; // A week without a visit ends a session.
 export const SESSION_RENEW_INTERVAL_MS = 86_400_000; // Reading moves its end, with one write a day at most.
 export const CSRF_LIFETIME_MS = 86_400_000; // A form may stay open over a working day; the token is bound to the session besides.
+
+/** Apps, their deliveries and releases. */
+export const APP_NAME_LENGTH_MAX = 40; // It is a label of a host name, with "-staging" behind it.
+export const APP_DOMAIN_COUNT_MAX = 50; // Of one app in one environment.
+export const DEPLOYMENT_COUNT_REMEMBERED = 50; // Releases that an environment can go back to without naming one.
+export const DELIVERY_COUNT_AT_ONCE = 2; // Each keeps a processor busy while its scripts run.
+export const DELIVERY_COUNT_WAITING_MAX = 100; // Of all apps.
+export const DELIVERY_TRY_COUNT_MAX = 3; // One that an orchestrator died in is begun again; one that brings it down is not, for ever.
+export const DELIVERY_LOG_BYTES_MAX = 8_000_000; // Of one delivery; then its steps go on, and their lines are left out.
+export const DELIVERY_LINE_LENGTH_MAX = 4_000; // Longer lines are cut.
+export const DELIVERY_COUNT_KEPT = 100; // Of one app, with their logs.
+export const STEP_TIMEOUT_MS = 900_000; // Of one of the app's own scripts.
+export const BUILDER_MEMORY_BYTES_MAX = 2_147_483_648;
+export const BUILDER_CPU_COUNT_MAX = 2;
+export const BUILDER_PID_COUNT_MAX = 512;
+export const BUILDER_DISK_BYTES_MAX = 2_147_483_648;
+export const BUILDER_DISK_FREE_BYTES_MIN = 256_000_000; // With less room left on the machine's own disk, scripts are ended, whoever filled it:
+export const BUILDER_DISK_FREE_ENTRY_COUNT_MIN = 10_000; // functions, their stores and the broker live there too. Empty files take no bytes.
+export const BUILDER_DISK_LOOK_INTERVAL_MS = 250; // Asking how much is free costs nothing; what a builder itself holds is measured when it matters,
+export const BUILDER_DISK_MEASURE_INTERVAL_MS = 10_000; // and this often besides. Measured: 0.1 s for 20,000 files.
+export const BUILDER_MEMORY_LOOK_INTERVAL_MS = 500; // Where no kernel bounds it.
+export const BUILDER_OUTPUT_BYTES_MAX = 16_000_000; // Of one call of npm; what it prints beyond is read slowly, and left out.
+export const BUILDER_TAKE_OUT_TIMEOUT_MS = 300_000; // As much as a source may hold, from a slow disk.
+export const RELEASE_COUNT_KEPT = 20; // The latest of an app, and
+export const RELEASE_KEPT_MS = 14 * 86_400_000; // those that are younger, and those that are live or can be gone back to at once.
+export const COLLECT_INTERVAL_MS = 3_600_000;
+export const BUILD_GRACE_MS = 3_600_000; // What was made a moment ago may belong to a release that is not recorded yet.
+export const RELEASE_COUNT_KEPT_MAX = 100; // Of an app, however young they are.
+export const ROLLBACK_COUNT_KEPT = 10; // Releases before the one that is live, in each environment.
+
+/** Repositories of apps, and git's own clients. */
+export const GIT_PUSH_BYTES_MAX = 536_870_912; // Compressed, history included: 512 MiB, as much as one source may have.
+export const GIT_REQUEST_BYTES_MAX = 16_000_000; // What a fetch asks for: 50 bytes for each of some 300,000 objects.
+export const GIT_REF_COUNT_MAX = 5_000; // That one push changes; all tags of an old project.
+export const GIT_REF_NAME_BYTES_MAX = 512; // The parts of a ref are names of files and folders.
+export const GIT_FETCH_COUNT_AT_ONCE = 8; // Each keeps a processor busy while it packs.
+export const GIT_PUSH_COUNT_AT_ONCE = 16; // Most of them only wait for their delivery.
+export const GIT_PUSH_OF_APP_COUNT_AT_ONCE = 4; // One is delivered; the others wait, and must not keep those of other apps out.
+export const GIT_WAITING_COUNT_MAX = 64; // Beyond those at once.
+export const GIT_SLOT_TIMEOUT_MS = 30_000; // How long one of them waits; clients and proxies do so for a minute.
+export const GIT_TURN_TIMEOUT_MS = 300_000; // How long a push or a commit waits for a delivery of the same app.
+export const GIT_CALL_TIMEOUT_MS = 7_200_000; // A clone over a slow line, or a push with its delivery.
+export const GIT_COMMAND_TIMEOUT_MS = 60_000; // A look into a repository takes milliseconds.
+export const GIT_UPKEEP_TIMEOUT_MS = 600_000;
+export const GIT_OUTPUT_BYTES_MAX = 4_000_000; // What a command of git may say that is held in memory: a line for each ref of a push.
+export const GIT_ALLOCATION_BYTES_MAX = 536_870_912; // Of one process, at once: a source has no larger file.
+export const GIT_PRINT_BYTES_PENDING_MAX = 1_000_000; // Of lines that who pushes has not read yet; further ones are left out.
+export const GIT_COMMIT_TRY_COUNT_MAX = 5; // A branch that moves again and again meanwhile is somebody else's.
+export const GIT_CLOSE_GRACE_MS = 5_000; // What a delivery needs to notice that the platform stops.
+export const COMMIT_SUBJECT_LENGTH_MAX = 200;
+export const COMMIT_AUTHOR_LENGTH_MAX = 100;

@@ -1,6 +1,9 @@
 // The engine "docker" does what every engine does.
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { afterAll } from "vitest";
@@ -14,13 +17,14 @@ import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts"
 import { engineBehaviour } from "./engine-behaviour.ts";
 
 const platformId = `conform-${randomBytes(3).toString("hex")}`;
+const home = mkdtempSync(join(tmpdir(), "engine-home-")); // Images whose home is gone are removed by whatever tests end beside these.
 const docker = async (...args: string[]): Promise<string> => (await promisify(execFile)("docker", args)).stdout;
 
 /** A machine without Docker fails here, with what to do; nothing is skipped. */
 function makeEngine(): Engine {
   const engine = createDockerEngine({
     platformId,
-    homeLabel: "the engines' behaviour list",
+    homeLabel: home,
     docker: parseDockerAddress(process.env["DOCKER_HOST"]),
     nodeImage: null,
     progress: () => undefined,
@@ -42,6 +46,7 @@ function makeEngine(): Engine {
 afterAll(async () => {
   const images = await docker("image", "ls", "--filter", `label=${LABELS.platform}=${platformId}`, "--format", "{{.Repository}}:{{.Tag}}");
   for (const image of images.split("\n").filter((line) => line !== "")) await docker("image", "rm", image).catch(() => undefined);
+  rmSync(home, { recursive: true, force: true });
 });
 
 engineBehaviour("docker", makeEngine, {

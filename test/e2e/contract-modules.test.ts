@@ -172,7 +172,7 @@ describe.each<[generation: string, engine: EngineName]>([
     expect(problemOf(await get("/context?wait"))).toMatchObject({ status: 504, code: "HANDLER_TIMED_OUT" });
     const isAborted = async (): Promise<boolean> =>
       (JSON.parse((await get("/context")).text) as { aborted: string | null }).aborted === "TimeoutError";
-    await until(isAborted, { timeoutMs: 2_000 });
+    await until(isAborted, { timeoutMs: 10_000 });
   });
 });
 

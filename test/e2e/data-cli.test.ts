@@ -11,7 +11,8 @@ import { CHECKOUT, type Finished, handler, makeApp, runCommand, type RunningPlat
 import { until } from "../support/until.ts";
 
 const APP = {
-  "app.arc": "@app\nkept\n@http\nget /\npost /visit\n",
+  "app.arc": "@app\nkept\n@http\nget /\nget /secret\npost /visit\n",
+  "src/http/get-secret/index.js": handler('return { body: process.env.SECRET ?? "none" };'),
   "src/http/get-index/index.js": `const data = require("@begin/data");\n${handler("return data.get({ table: 'people' });")}`,
   "src/http/post-visit/index.js": `const { http } = require("@architect/functions");\n${handler(
     "return { cookies: [await http.session.write({ visits: 1 })], body: 'ok' };",
@@ -180,6 +181,27 @@ describe("orchestrator backup and restore", () => {
       expect(await runCommand(["data", "rm", "large", "k1", ...flagsOf(fresh)])).toMatchObject({ exitCode: 0 });
       expect((await runCommand(["restore", backupFile(), "--replace", ...flagsOf(fresh)])).exitCode).toBe(0);
       expectSame((await runCommand(["data", "export", ...flagsOf(fresh)])).stdout, exported);
+    } finally {
+      await fresh.stop();
+    }
+  });
+
+  it("brings functions of a fresh home the variables that were set, with the passphrase alone", async () => {
+    const file = join(folder, "variables.gz");
+    const passphrase = ["--passphrase-file", join(folder, "passphrase")];
+    await writeFile(join(folder, "passphrase"), "correct horse battery\n");
+    await writeFile(join(folder, "other"), "correct horse cavalry\n");
+    expect((await run(["env", "set", "SECRET=of-the-old-home"])).exitCode).toBe(0);
+    expect((await run(["backup", file, ...passphrase])).stdout).toContain("1 environment variable in it, encrypted");
+    expect((await run(["env", "rm", "SECRET"])).exitCode).toBe(0);
+    const fresh = await startPlatform({ app, engine: "process", flags: ["--no-watch"] });
+    try {
+      const restore = async (...flags: string[]): Promise<Finished> =>
+        runCommand(["restore", file, "--replace", ...flags, ...flagsOf(fresh)]);
+      expect((await restore("--passphrase-file", join(folder, "other"))).stderr).toContain("PASSPHRASE_WRONG");
+      expect([(await fresh.get("staging", "/secret")).text, (await fresh.get("staging", "/")).text]).toEqual(["none", "[]"]);
+      expect((await restore(...passphrase)).exitCode).toBe(0);
+      expect((await fresh.get("staging", "/secret")).text).toBe("of-the-old-home");
     } finally {
       await fresh.stop();
     }

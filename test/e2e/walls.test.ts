@@ -135,10 +135,12 @@ describe("a function in a container", () => {
     const broker = /^listen: "?([\d.]+:\d+)/m.exec(await readFile(join(platform.home, "broker/nats.conf"), "utf8"))?.[1];
     expect(broker).toMatch(`${own}:`);
     for (const host of [own, "127.0.0.1", ...hostAddresses()])
-      for (const port of [api, staging, production].filter((one) => `${host}:${one}` !== broker))
-        expect({ host, port, answer: await attack("connect", { host, port: `${port}` }) }).toMatchObject({
-          answer: expect.stringMatching(/^refused /) as unknown,
-        });
+      for (const port of [api, staging, production].filter((one) => `${host}:${one}` !== broker)) {
+        const answer = await attack("connect", { host, port: `${port}` });
+        // The bridge of another platform may be gone by now; then the address is somewhere in the outside world, and none of this host's.
+        if (host !== own && host !== "127.0.0.1" && !hostAddresses().includes(host)) continue;
+        expect({ host, port, answer }).toMatchObject({ answer: expect.stringMatching(/^refused /) as unknown });
+      }
   });
 
   it("cannot reach a port that the host has open on every address", async () => {

@@ -203,6 +203,60 @@ describe("a build", () => {
     expect(await docker("image", "ls", "--quiet", "--filter", `label=orchestrator.build=${buildId}`)).toContain("\n");
   });
 
+  it("of one platform is not taken away by another that made the same, and both are one layer on the disk", async () => {
+    const otherId = newPlatformId();
+    const other = createTestEngine(otherId);
+    await other.prepare();
+    const source = {
+      buildId: newBuildId(),
+      functionName: "src/http/get-index",
+      files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from('console.log("still there");'), isExecutable: false }],
+    };
+    try {
+      await engine.build(source);
+      expect(await other.build(source)).toEqual({ reused: false });
+      const named = await docker("image", "ls", "--quiet", "--filter", `label=orchestrator.build=${source.buildId}`);
+      const layers = await docker("image", "inspect", "--format", "{{json .RootFS.Layers}}", ...new Set(named.split("\n")));
+      expect(layers.split("\n")).toHaveLength(2);
+      expect(new Set(layers.split("\n")).size).toBe(1);
+      await other.removeBuild(source.buildId);
+      expect((await other.listBuilds()).map(({ buildId }) => buildId)).toEqual([]);
+      expect((await engine.listBuilds()).map(({ buildId }) => buildId)).toContain(source.buildId);
+      await engine.start(instanceSpec({ instanceId: "kept", buildId: source.buildId }));
+      const lines: string[] = [];
+      await engine.followLogs("kept", { sinceEpochMs: 0, signal: AbortSignal.timeout(20_000) }, ({ text }) => lines.push(text));
+      expect(lines).toEqual(["still there"]);
+    } finally {
+      await other.dispose();
+      await removeBuildImages(otherId);
+    }
+  });
+
+  it("is removed on every runtime image, except where a container was made from it, by whomever", async () => {
+    const source = {
+      buildId: newBuildId(),
+      functionName: "src/http/get-index",
+      files: [{ path: "src/http/get-index/index.js", bytes: Buffer.from(STAY), isExecutable: false }],
+    };
+    const imagesOf = async (): Promise<string[]> => {
+      const names = await docker("image", "ls", "--format", "{{.Tag}}", "--filter", `label=orchestrator.build=${source.buildId}`);
+      return names.split("\n").filter((name) => name !== "");
+    };
+    await engine.build(source);
+    const upgraded = createTestEngine(platformId, { runtimeBundle: () => bareRuntime("bare-runtime-3") });
+    await upgraded.prepare();
+    await upgraded.start(instanceSpec({ instanceId: "upgraded", buildId: source.buildId }));
+    expect(await imagesOf()).toHaveLength(2);
+    await upgraded.removeBuild(source.buildId);
+    expect(await imagesOf()).toHaveLength(1);
+    await docker("kill", nameOf("upgraded"));
+    await upgraded.removeBuild(source.buildId);
+    expect(await imagesOf()).toHaveLength(1); // Its container has exited, and can still be looked at.
+    await upgraded.stop("upgraded", { graceMs: 0 });
+    await upgraded.removeBuild(source.buildId);
+    expect(await imagesOf()).toEqual([]);
+  });
+
   it("that the engine does not have cannot be started, and the error says what to do", async () => {
     const start = engine.start(instanceSpec({ instanceId: "unbuilt", buildId: newBuildId() }));
     await expect(start).rejects.toMatchObject({ code: "ENGINE_FAILED", detail: { remedy: matching("Deploy") } });

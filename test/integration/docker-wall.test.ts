@@ -2,13 +2,17 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server } from "node:net";
-import { networkInterfaces } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createDockerClient } from "../../orchestrator/docker/client.ts";
 import { bridgeName, shortHash } from "../../orchestrator/engines/docker-labels.ts";
 import { createDockerWall } from "../../orchestrator/engines/docker-wall.ts";
+import type { Builder } from "../../orchestrator/engines/engine.ts";
+import { type OwnNpm, findOwnNpm } from "../../orchestrator/npm/own-npm.ts";
 import { createTestEngine, docker, listOwn, newPlatformId, removeBuildImages, startScript } from "../support/docker-rig.ts";
 import { until } from "../support/until.ts";
 
@@ -147,6 +151,86 @@ describe.each(["any", "helper"] as const)("the wall, put up through %s", (wallTh
     expect(before.filter((rule) => rule.startsWith("-A")).every((rule) => rule.includes(`orchestrator:${platformId}`))).toBe(true);
     await engine.dispose();
     expect(await rules()).toEqual([]);
+  });
+});
+
+describe("the wall around a builder", () => {
+  const platformId = newPlatformId();
+  const engine = createTestEngine(platformId);
+  let folder = "";
+  let npm: OwnNpm | null = null;
+  beforeAll(async () => {
+    await engine.prepare();
+    folder = await mkdtemp(join(tmpdir(), "builder-wall-"));
+    npm = await findOwnNpm({ nodePath: process.execPath, searchPath: process.env["PATH"] ?? "", extraCaCerts: null });
+    await writeFile(join(folder, "try.js"), TRY_ALL.replace("process.env.TARGETS", "process.argv[2]"));
+    await writeFile(join(folder, "listen.js"), LISTEN);
+    await writeFile(join(folder, "package.json"), '{"scripts": {"try": "node try.js", "listen": "node listen.js"}}');
+  });
+  afterAll(async () => {
+    await engine.dispose();
+    await removeBuildImages(platformId);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const open = async (id: string): Promise<Builder> => {
+    if (npm === null) throw new Error("this machine has no npm, which these tests need");
+    const limits = { memoryBytesMax: 400_000_000, cpuCountMax: 1, pidCountMax: 64, diskBytesMax: 100_000_000 };
+    return engine.openBuilder({ id, folder, npm, limits, signal: AbortSignal.timeout(100_000) });
+  };
+  const runIn = async (builder: Builder, args: readonly string[], onLine: (line: string) => void): Promise<void> =>
+    void (await builder.runNpm({ args: ["run", "--silent", ...args], timeoutMs: 60_000, signal: AbortSignal.timeout(100_000), onLine }));
+  const tryFrom = async (builder: Builder, targets: readonly string[]): Promise<unknown> => {
+    const lines: string[] = [];
+    await runIn(builder, ["try", "--", targets.join(",")], (line) => lines.push(line));
+    return JSON.parse(lines.join(""));
+  };
+  const allFalse = (targets: readonly string[]) => Object.fromEntries(targets.map((target) => [target, false]));
+
+  it("lets its scripts open nothing of the host, not even the broker, no function and no other builder", async () => {
+    const gateway = await listen("0.0.0.0");
+    const broker = await listen(engine.brokerHost());
+    await engine.allowBroker?.({ host: engine.brokerHost(), port: broker.port });
+    const { lines } = await startScript(engine, LISTEN, { instanceId: "neighbour" });
+    const other = await open("other");
+    const otherLines: string[] = [];
+    const listening = runIn(other, ["listen"], (line) => otherLines.push(line));
+    const builder = await open("one");
+    try {
+      await until(() => lines.length > 0 && otherLines.length > 0, { timeoutMs: 20_000 });
+      const ownGateway = await docker(
+        "network",
+        "inspect",
+        "--format",
+        "{{(index .IPAM.Config 0).Gateway}}",
+        `orchestrator-${platformId}-install`,
+      );
+      const ownAddresses = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+      const hosts = new Set([ownGateway, ...ownAddresses.filter(({ family }) => family === "IPv4").map(({ address }) => address)]);
+      const targets = [
+        ...[...hosts].map((host) => `${host}:${gateway.port}`), // Gateways and the management API listen like this at the most.
+        `${engine.brokerHost()}:${broker.port}`,
+        `${lines[0]?.text}:4000`,
+        `${otherLines[0]}:4000`,
+      ];
+      expect(await tryFrom(builder, targets)).toEqual(allFalse(targets));
+    } finally {
+      await Promise.all([builder.close(), other.close(), engine.stop("neighbour", { graceMs: 0 })]);
+      await listening;
+      gateway.server.close();
+      broker.server.close();
+    }
+  });
+
+  it.skipIf(!isRoot)("lets its scripts reach the outside", async () => {
+    const outside = await startOutside(`t${shortHash(platformId).slice(0, 6)}`);
+    const builder = await open("outward");
+    try {
+      expect(await tryFrom(builder, [outside.address])).toEqual({ [outside.address]: true });
+    } finally {
+      await builder.close();
+      await outside.stop();
+    }
   });
 });
 

@@ -213,7 +213,7 @@ describe("a WebSocket", () => {
     await once(busy, "open");
     const pings = setInterval(() => busy.ping(), 20);
     const startMs = performance.now();
-    const stopped = other.front.stop({ graceMs: 500 });
+    const stopped = other.front.stop({ idleMs: 500, tunnelMs: 500, requestMs: 500 });
     await once(busy, "close");
     clearInterval(pings);
     await stopped;

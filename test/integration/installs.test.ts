@@ -6,8 +6,8 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readAppFolder } from "../../orchestrator/apps/app-folder.ts";
 import type { AppSource } from "../../orchestrator/apps/app-source.ts";
-import { createInstaller, type Installer } from "../../orchestrator/builds/installs.ts";
-import { installRequest } from "../../orchestrator/builds/install-request.ts";
+import { createInstaller } from "../../orchestrator/builds/installs.ts";
+import { type InstallRequest, installRequest } from "../../orchestrator/builds/install-request.ts";
 import type { Engine } from "../../orchestrator/engines/engine.ts";
 import { createProcessEngine } from "../../orchestrator/engines/process-engine.ts";
 import { buildRuntimeBundle } from "../../orchestrator/images/runtime-bundle.ts";
@@ -52,7 +52,7 @@ async function assertRegistry(found: OwnNpm | null): Promise<void> {
 
 interface Installing {
   readonly app: AppSource;
-  readonly installer: Installer;
+  readonly install: (request: InstallRequest) => Promise<string>;
   readonly lines: string[];
 }
 
@@ -71,15 +71,19 @@ async function appWith(kind: "docker" | "process", files: Record<string, string>
     folder: join(top, `installs-${count}`),
     engine: engines[kind],
     findNpm: async () => npm,
-    progress: (line) => lines.push(line),
   });
-  return { app: { ...app, settings: { ...app.settings, allowsInstallScripts } }, installer, lines };
+  const progress = (line: string): void => void lines.push(line);
+  return {
+    app: { ...app, settings: { ...app.settings, allowsInstallScripts } },
+    install: async (request) => installer.install(request, progress),
+    lines,
+  };
 }
 
-async function installRoot({ app, installer }: Installing): Promise<string> {
+async function installRoot({ app, install }: Installing): Promise<string> {
   const request = await installRequest(app.folder, app);
   if (request === null) throw new Error("nothing is asked for");
-  return installer.install(request);
+  return install(request);
 }
 
 const packageJson = (fields: object): string => JSON.stringify({ name: "app", version: "1.0.0", ...fields });
@@ -136,7 +140,7 @@ describe.each(["docker", "process"] as const)("an install with the engine %s", (
     });
     const request = await installRequest(join(installing.app.folder, "src/http/get-index"), installing.app);
     if (request === null) throw new Error("nothing is asked for");
-    const error: unknown = await installing.installer.install(request).catch((cause: unknown) => cause);
+    const error: unknown = await installing.install(request).catch((cause: unknown) => cause);
     expect(error).toMatchObject({ code: "INSTALL_FAILED", detail: { remedy: expect.stringContaining("npm install") as unknown } });
     const { detail = "", problems = [] } = (error as { detail: { detail?: string; problems?: string[] } }).detail; // Checked above.
     expect(detail).toContain("src/http/get-index: npm install ended with exit code 1");
@@ -195,11 +199,10 @@ describe("a machine without npm", () => {
       folder,
       engine: engines.process,
       findNpm: async () => null,
-      progress: () => {},
     });
     const request = await installRequest(app.folder, app);
     if (request === null) throw new Error("nothing is asked for");
-    await expect(installer.install(request)).rejects.toMatchObject({
+    await expect(installer.install(request, () => {})).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       detail: { remedy: expect.stringContaining("npm") as unknown },
     });

@@ -7,10 +7,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { backupStores } from "../../orchestrator/stores/backup.ts";
 import { checkBackup } from "../../orchestrator/stores/backup-reader.ts";
 import { encodedAt, placeOf, readDocument, readPage, removeDocuments, writeDocument } from "../../orchestrator/stores/documents.ts";
-import { restoreFile, type RestoreMark, type RestoreOutcome } from "../../orchestrator/stores/restore.ts";
+import { restoreFile, type RestoreMark, type RestoreOutcome, type RestoringVariables } from "../../orchestrator/stores/restore.ts";
+import { type BackupVariables, createVariableSeals } from "../../orchestrator/stores/sealed-variables.ts";
 import { createStores, type AppStores, type Stores } from "../../orchestrator/stores/stores.ts";
 import { listTables } from "../../orchestrator/stores/tables.ts";
 import { exportDocuments, importDocuments } from "../../orchestrator/stores/transfer.ts";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { layBridge, type Store } from "../../runtime-image/library/bridge.ts";
 import { data } from "../../runtime-image/library/data.ts";
 import { startStoreWorld, type StoreWorld } from "../support/store-world.ts";
@@ -53,21 +55,33 @@ const imported = async (owner: AppStores, text: string) =>
     })(),
   );
 
-async function backedUp(owner: AppStores, name: string): Promise<string> {
+const ORIGIN = { appName: "app", environment: "staging", createdAt: new Date(0).toISOString() } as const;
+
+async function backedUp(owner: AppStores, name: string, variables?: BackupVariables): Promise<string> {
   const path = join(folder, name);
-  const stream = await backupStores(owner, { appName: "app", environment: "staging", createdAt: new Date(0) });
+  const stream = await backupStores(owner, { ...ORIGIN, ...(variables === undefined ? {} : { variables }) });
   await writeFile(path, await buffer(stream));
   return path;
 }
 
-async function restored(
-  owner: AppStores,
-  path: string,
-  options: { readonly isReplacing?: boolean; readonly mark?: { value: RestoreMark | null }; readonly signal?: AbortSignal } = {},
-): Promise<RestoreOutcome> {
+interface RestoreTestOptions {
+  readonly isReplacing?: boolean;
+  readonly mark?: { value: RestoreMark | null };
+  readonly signal?: AbortSignal;
+  readonly variables?: RestoringVariables;
+}
+
+const NO_VARIABLES: RestoringVariables = {
+  now: async () => ({}),
+  replace: async () => Promise.reject(new Error("there are none")),
+  open: null,
+};
+
+async function restored(owner: AppStores, path: string, options: RestoreTestOptions = {}): Promise<RestoreOutcome> {
   const mark = options.mark ?? { value: null };
   return restoreFile(path, {
     stores: owner,
+    variables: options.variables ?? NO_VARIABLES,
     marks: {
       read: async () => mark.value,
       write: async (value) => void (mark.value = value),
@@ -295,6 +309,83 @@ describe("a backup", () => {
     expect(await restored(target.owner, path, { mark })).toMatchObject({ wentOn: true });
     expect(mark.value).toBeNull();
     expect(await exported(target.owner)).toBe(await exported(owner));
+  });
+});
+
+describe("a backup with variables", () => {
+  const seals = createVariableSeals({ costLog2: 14, blockSize: 8, parallelization: 1 });
+  const passphrase = "correct horse";
+  const backedUpWith = async (appId: string): Promise<string> => {
+    const { owner } = await app(appId);
+    await imported(owner, linesOf([{ table: "t", key: "k" }]));
+    return backedUp(owner, appId, await seals.seal({ A: "1", B: "2" }, { passphrase, origin: ORIGIN }));
+  };
+  const opening =
+    (given: string): RestoringVariables["open"] =>
+    async (sealed, origin) =>
+      seals.open(sealed, { passphrase: given, origin });
+
+  it("puts them in effect before anything else, and writes nothing where functions do not start with them", async () => {
+    const path = await backedUpWith("sealed");
+    const target = await app("unwilling");
+    const mark: { value: RestoreMark | null } = { value: null };
+    const seen: unknown[] = [];
+    const variables: RestoringVariables = {
+      now: async () => ({}),
+      async replace(values) {
+        seen.push(values, await target.owner.store.count("data", ""));
+        throw new PlatformError("DEPLOY_FAILED");
+      },
+      open: opening(passphrase),
+    };
+    await expect(restored(target.owner, path, { mark, variables })).rejects.toMatchObject({ code: "DEPLOY_FAILED" });
+    expect(seen).toEqual([{ A: "1", B: "2" }, 0]);
+    expect([mark.value, await target.owner.store.count("data", "")]).toEqual([null, 0]);
+  });
+
+  it("is refused with another passphrase, also where everything may be replaced", async () => {
+    const path = await backedUpWith("closed");
+    const target = await app("kept");
+    await imported(target.owner, linesOf([{ table: "t", key: "mine" }]));
+    const variables = { ...NO_VARIABLES, open: opening("correct house") };
+    const restoring = restored(target.owner, path, { isReplacing: true, variables });
+    await expect(restoring).rejects.toMatchObject({ code: "PASSPHRASE_WRONG" });
+    expect(await exported(target.owner)).toBe('{"table":"t","key":"mine"}');
+  });
+
+  it("is not restored over variables that it would change, and names them", async () => {
+    const path = await backedUpWith("named");
+    const target = await app("variables");
+    const replaced: unknown[] = [];
+    const over = (values: Readonly<Record<string, string>>): RestoringVariables => ({
+      now: async () => values,
+      async replace(given) {
+        replaced.push(given);
+        return { environment: "staging", changed: [], failures: [] };
+      },
+      open: opening(passphrase),
+    });
+    await expect(restored(target.owner, path, { variables: over({ A: "1", B: "3", C: "4" }) })).rejects.toMatchObject({
+      code: "RESTORE_REFUSED",
+      detail: { detail: "Variables are set there that the backup would change: B, C." },
+    });
+    expect(replaced).toEqual([]);
+    expect(await restored(target.owner, path, { variables: over({ A: "1" }) })).toMatchObject({
+      variables: { kind: "restored", count: 2, failures: [] },
+    });
+    expect(await restored(target.owner, path, { isReplacing: true, variables: over({ C: "4" }) })).toMatchObject({ removedCount: 1 });
+    expect(replaced).toEqual([
+      { A: "1", B: "2" },
+      { A: "1", B: "2" },
+    ]);
+  });
+
+  it("brings its documents back without a passphrase, and leaves variables alone", async () => {
+    const path = await backedUpWith("half");
+    const target = await app("documents");
+    const variables = { ...NO_VARIABLES, now: async () => ({ A: "mine" }) };
+    expect(await restored(target.owner, path, { variables })).toMatchObject({ variables: { kind: "closed", count: 2 } });
+    expect(await target.owner.store.count("data", "")).toBe(1);
   });
 });
 

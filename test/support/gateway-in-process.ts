@@ -55,7 +55,7 @@ export async function startInProcessGateway({ proxyUrl, times = {}, tunnelCountM
   const proxy = createProxy({ nowMs, log, times, tunnelCountMax });
   const staticFiles = createStaticFiles({ sitesFolder: config.sitesFolder, nowMs, log });
   const handler = createHandler({ config, apps, trust, staticFiles, proxy, isReady: () => true, clock: systemClock, log });
-  const front = createFront({ config, handler, upgrades: createUpgrades({ config, apps, trust, proxy }), trust, log });
+  const front = createFront({ config, handler, upgrades: createUpgrades({ config, apps, trust, proxy }), trust, clock: systemClock, log });
   const sweep = startSweep(systemClock, (now) => handler.sweep(now.nowMs));
   apps.put({
     v: 1,
@@ -75,7 +75,7 @@ export async function startInProcessGateway({ proxyUrl, times = {}, tunnelCountM
     port: front.ports[0] ?? 0,
     told,
     async close() {
-      await front.stop({ graceMs: 0 });
+      await front.stop({ idleMs: 0, tunnelMs: 0, requestMs: 0 });
       sweep.stop();
       await apps.close();
     },

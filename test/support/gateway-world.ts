@@ -12,6 +12,8 @@ import {
   type PullHeader,
   type RequestHeader,
 } from "../../runtime-image/contract/envelope.ts";
+import { stopProcess } from "../../orchestrator/processes/detached.ts";
+import { processesWithArgument } from "../../orchestrator/processes/identity.ts";
 import type { GatewayConfig, GatewayStatus } from "../../runtime-image/contract/gateway-config.ts";
 import { ANSWER_CHUNK_BYTES, HEADER_BYTES_MAX, REQUEST_BODY_BYTES_MAX, TARGET_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
 import type { AppSnapshot, FunctionSnapshot } from "../../runtime-image/contract/snapshot.ts";
@@ -21,6 +23,8 @@ import { until } from "./until.ts";
 
 const CHECKOUT = join(import.meta.dirname, "..", "..");
 const ENVIRONMENT = "staging";
+const SUCCESSOR_LOG = "gateway.log"; // The first one's output goes to pipes.
+const GATEWAY_MAIN = join(CHECKOUT, "gateway", "main.ts");
 
 export interface World {
   readonly url: string; // Of the broker.
@@ -31,6 +35,8 @@ export interface World {
     readonly exited: Promise<number | null>;
     /** Closes the pipes that it logs into. */
     readonly deafen: () => void;
+    readonly configFile: string; // What a successor will read.
+    readonly successorLog: string;
   };
   client(): NatsConnection;
   put(snapshot: Partial<AppSnapshot> & Pick<AppSnapshot, "deployment">): Promise<void>;
@@ -67,7 +73,14 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   return {
     url,
     port: portIn(gateway.output()),
-    gateway: { pid: gateway.child.pid ?? 0, output: gateway.output, exited: gateway.exited, deafen: gateway.deafen },
+    gateway: {
+      pid: gateway.child.pid ?? 0,
+      output: gateway.output,
+      exited: gateway.exited,
+      deafen: gateway.deafen,
+      configFile: gateway.configFile,
+      successorLog: join(folder, SUCCESSOR_LOG),
+    },
     client: () => client,
     async put(snapshot) {
       sequence++;
@@ -91,6 +104,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     },
     async close() {
       await end(gateway.child);
+      const successors = await processesWithArgument(gateway.configFile);
+      await Promise.all(successors.map((identity) => stopProcess(identity, { graceMs: 5_000 })));
       await client.close();
       await end(broker);
       rmSync(folder, { recursive: true, force: true });
@@ -231,6 +246,7 @@ async function connectPatiently(url: string): Promise<NatsConnection> {
 export interface GatewayChild {
   readonly child: ChildProcess;
   readonly output: () => string;
+  readonly configFile: string;
   readonly exited: Promise<number | null>;
   readonly deafen: () => void;
 }
@@ -244,11 +260,19 @@ export function startGateway(folder: string, config: Partial<GatewayConfig> & Pi
     listen: [{ host: "127.0.0.1", port: 0 }],
     trustedProxies: [],
     sitesFolder: "/nonexistent/sites",
+    program: {
+      nodePath: process.execPath,
+      nodeArguments: [],
+      mainFile: GATEWAY_MAIN,
+      variables: {},
+      logFile: join(folder, SUCCESSOR_LOG),
+      version: "",
+    },
     limits: { requestBodyBytesMax: REQUEST_BODY_BYTES_MAX, headerBytesMax: HEADER_BYTES_MAX, targetBytesMax: TARGET_BYTES_MAX },
     ...config,
   };
   writeFileSync(file, JSON.stringify(full), { mode: 0o600 });
-  const child = spawn(process.execPath, [join(CHECKOUT, "gateway", "main.ts"), file], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [GATEWAY_MAIN, file], { stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => void (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => void (output += chunk.toString()));
@@ -257,7 +281,7 @@ export function startGateway(folder: string, config: Partial<GatewayConfig> & Pi
     child.stdout.destroy();
     child.stderr.destroy();
   };
-  return { child, output: () => output, exited, deafen };
+  return { child, configFile: file, output: () => output, exited, deafen };
 }
 
 export const gatewayListens = (gateway: GatewayChild): Promise<void> =>

@@ -67,7 +67,7 @@ export interface Answer {
 }
 
 export interface PlatformOptions {
-  readonly app: string;
+  readonly app: string | null; // Null: a platform that hosts what is deployed to it.
   readonly engine: EngineName;
   readonly home?: string;
   readonly ports?: RunningPlatform["ports"];
@@ -77,7 +77,7 @@ export interface PlatformOptions {
   readonly onEvent?: (event: PlatformEvent) => Promise<void>;
 }
 
-/** Starts `orchestrator up` and waits for its ready line; fails with everything it printed if it ends before. */
+/** Starts `orchestrator up`, or `serve`, and waits for its ready line; fails with everything it printed if it ends before. */
 export async function startPlatform(options: PlatformOptions): Promise<RunningPlatform> {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), "orchestrator-home-")));
   const ports = options.ports ?? { staging: await freePort(), production: await freePort(), api: await freePort() };
@@ -94,7 +94,8 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
     "--api-port",
     `${api}`,
   ];
-  const child = spawn(process.execPath, [BIN, "up", options.app, "--json", ...flags, ...(options.flags ?? [])], {
+  const command = options.app === null ? ["serve"] : ["up", options.app];
+  const child = spawn(process.execPath, [BIN, ...command, "--json", ...flags, ...(options.flags ?? [])], {
     env: { ...process.env, ...options.env },
   });
   const events: PlatformEvent[] = [];
@@ -112,8 +113,9 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
     }
   });
   child.stderr.setEncoding("utf8").on("data", (part: string) => (printed += part));
-  await until(() => events.some((event) => event.event === "ready") || child.exitCode !== null, { timeoutMs: 90_000 });
-  if (child.exitCode !== null) throw new Error(`orchestrator up ended with ${child.exitCode}:\n${printed}`);
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
+  await until(() => events.some((event) => event.event === "ready") || hasEnded(), { timeoutMs: 90_000 });
+  if (hasEnded()) throw new Error(`orchestrator ${command.join(" ")} ended with ${child.exitCode ?? child.signalCode}:\n${printed}`);
   return {
     home,
     ports,
@@ -160,9 +162,10 @@ export async function send(port: number, path: string, options: SendOptions = {}
   });
 }
 
-// Below the range from which the kernel takes ports for outgoing connections, and never the same one twice in a process.
-const PORT_MIN = 20_000;
-const PORT_COUNT = 12_000;
+// Below the range from which the kernel takes ports for outgoing connections, and never the same one twice in a process. Files that
+// run at the same time take them from ranges of their own.
+const PORT_COUNT = 3_000;
+const PORT_MIN = 20_000 + (Number(process.env["VITEST_POOL_ID"] ?? 0) % 4) * PORT_COUNT;
 let lastPort = PORT_MIN + ((process.pid * 37) % PORT_COUNT);
 
 /** A port that nothing listens on now. */

@@ -2,8 +2,8 @@
 import type { SourceTree } from "./source-tree.ts";
 
 const PRODUCT = /^(?:runtime-image|gateway|orchestrator)\//;
-// Holds, as text, a program that runs in a helper container: neither our environment nor our console.
-const HELPER = /^orchestrator\/engines\/docker-packet-filter\.ts$/;
+// Each holds, as text, a program that runs in a helper container or as a hook of git: neither our environment nor our console.
+const HELPER = /^orchestrator\/(?:engines\/docker-packet-filter|git\/push-hook)\.ts$/;
 const LINE_COUNT_MAX = 400; // One idea fits in far less.
 
 export function missingFirstSentences(tree: SourceTree): string[] {

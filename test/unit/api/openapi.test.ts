@@ -6,7 +6,7 @@ import { openApiDocument } from "../../../orchestrator/api/openapi.ts";
 import { type ApiParts, apiRoutes } from "../../../orchestrator/api/routes.ts";
 
 // Only handlers use the other parts, and none is called here.
-const routes = apiRoutes({ app: { appId: "a1", appName: "app" } } as ApiParts);
+const routes = apiRoutes({} as ApiParts);
 
 interface Operation {
   readonly operationId: string;

@@ -51,6 +51,21 @@ describe("the config", () => {
       "limits.targetBytesMax",
     ]);
   });
+
+  it("may name the program of a successor, whole or not at all", () => {
+    const program = {
+      nodePath: "/node",
+      nodeArguments: ["--x"],
+      mainFile: "/main.ts",
+      variables: { A: "1" },
+      logFile: "/log",
+      version: "1",
+    };
+    expect(checkConfig({ ...config, program })).toMatchObject({ program });
+    expect(() => checkConfig({ ...config, program: { ...program, nodeArguments: [1], variables: { A: 1 }, logFile: undefined } })).toThrow(
+      "program.logFile: should be a text; program.nodeArguments: should be a list of texts; program.variables: should be texts by their names",
+    );
+  });
 });
 
 describe("error answers", () => {

@@ -16,7 +16,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const source = (functionName: string, environment: "staging" | "production" = "staging") => ({
+const source = (functionName: string, environment: "staging" | "production" = "staging", appId = "a1") => ({
+  appId,
   environment,
   functionName,
   instanceId: `of ${functionName}`,
@@ -44,6 +45,26 @@ describe("a log store", () => {
     expect(texts({ functionName: "get-index" })).toEqual(["a", "c"]);
     expect(texts({ functionName: "index" })).toEqual([]);
     expect(texts({ environment: "production" })).toEqual(["c"]);
+  });
+
+  it("says of which app a line is, and finds those of one app", () => {
+    const store = createLogStore(folder, (appId) => ({ a1: "shop", a2: "blog" })[appId] ?? null);
+    const heard: string[] = [];
+    store.follow({ app: "blog" }, (entry) => heard.push(entry.text));
+    store.append(source("f"), raw("of shop", 1));
+    store.append(source("f", "staging", "a2"), raw("of blog", 2));
+    store.append(source("f", "staging", "a3"), raw("of nobody", 3));
+    expect(store.tail({}, 10).map((entry) => entry.app)).toEqual(["shop", "blog", null]);
+    expect(store.tail({ app: "shop" }, 10).map((entry) => entry.text)).toEqual(["of shop"]);
+    expect(heard).toEqual(["of blog"]);
+  });
+
+  it("reads lines of the first days, which do not say their app", async () => {
+    const line = { epochMs: 1, environment: "staging", functionName: "f", instanceId: "i", requestId: null, level: "info", text: "old" };
+    await writeFile(join(folder, "staging.ndjson"), `${JSON.stringify(line)}\n`);
+    expect(readEntries(folder, {})).toEqual([{ ...line, app: null }]);
+    expect(readEntries(folder, { app: "shop" })).toEqual([]);
+    expect(createLogStore(folder).lastEpochMs("i")).toBe(1);
   });
 
   it("keeps the newest when asked for fewer", () => {

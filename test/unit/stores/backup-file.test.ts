@@ -68,6 +68,11 @@ describe("the file of a backup", () => {
       await expect(read(some.map((line) => `${line}\n`).join(""))).rejects.toMatchObject({ code: "BACKUP_INVALID" });
   });
 
+  it("of the first days says nothing of variables, and is read as it is", async () => {
+    expect((await read(await written(ENTRIES))).facts.header).toEqual(HEADER);
+    expect((await written(ENTRIES)).split("\n")[0]).not.toContain("variables");
+  });
+
   it("of a later version, or of something else, says so", async () => {
     const text = await written(ENTRIES);
     await expect(read(text.replace('"orchestratorBackup":1', '"orchestratorBackup":2'))).rejects.toThrow("it has version 2");

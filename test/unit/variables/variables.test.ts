@@ -38,6 +38,7 @@ function world(): World {
         if (losing.isWritten && isExpected) put(key, value);
         throw new PlatformError("BROKER_UNAVAILABLE");
       },
+      removeControl: async (key) => void entries.delete(key),
     },
     { variablesKey: () => Buffer.alloc(32, 7) },
   );
@@ -148,5 +149,39 @@ describe("a change of variables", () => {
       ["FOLDER", "set", true, "me"],
     ]);
     expect(JSON.stringify([outcome, listed])).not.toContain(secret);
+  });
+});
+
+describe("variables that are put in place of those that were set", () => {
+  it("run and are kept, and no others, in one environment", async () => {
+    const { variables, running, stored } = world();
+    await variables.change(BOTH, set({ A: "1", B: "2" }), "me");
+    const outcome = await variables.replace("staging", { B: "2", C: "3" }, "restorer");
+    expect(outcome).toEqual({ environment: "staging", changed: ["A", "C"], failures: [] });
+    expect(running).toEqual({ staging: { B: "2", C: "3" }, production: { A: "1", B: "2" } });
+    expect([await stored("staging"), await variables.keptValues("staging")]).toEqual([running.staging, running.staging]);
+    const by = (await variables.list("staging")).map(({ name, changedBy }) => [name, changedBy]);
+    expect(by).toEqual([
+      ["B", "me"],
+      ["C", "restorer"],
+      ["FOLDER", null],
+    ]);
+  });
+
+  it("may be none, also where there were none", async () => {
+    const { variables, running } = world();
+    expect(await variables.replace("staging", {}, "me")).toEqual({ environment: "staging", changed: [], failures: [] });
+    await variables.change(["staging"], set({ A: "1" }), "me");
+    expect((await variables.replace("staging", {}, "me")).changed).toEqual(["A"]);
+    expect(running.staging).toEqual({});
+  });
+
+  it("leave everything as it was where functions do not start with them, or where one may not be", async () => {
+    const { variables, running, stored, breaks } = world();
+    await variables.change(["staging"], set({ A: "1" }), "me");
+    breaks("staging", (values) => values["A"] === "2");
+    await expect(variables.replace("staging", { A: "2" }, "me")).rejects.toMatchObject({ code: "DEPLOY_FAILED" });
+    await expect(variables.replace("staging", { PATH: "2" }, "me")).rejects.toMatchObject({ code: "VARIABLES_INVALID" });
+    expect([running.staging, await stored("staging")]).toEqual([{ A: "1" }, { A: "1" }]);
   });
 });

@@ -27,7 +27,8 @@ async function startServer() {
     heldBodies: { bytes: 0, bytesMax: 0 },
     unflushed: new Map(),
     openCount: 0,
-    isStopping: false,
+    announceEnd: null,
+    endsTunnels: false,
   };
   const server = createServer((request, response) => {
     const exchange = new HttpExchange({ serving, response, id: "id", accept: "", pages: NO_PAGES, nowMs: () => time.nowMs });

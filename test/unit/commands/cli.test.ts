@@ -1,0 +1,130 @@
+// The command line as a whole: help that is grouped and has examples which are right, exit codes, and docs/cli.md, which names every command.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Command, CommanderError } from "commander";
+import { describe, expect, it } from "vitest";
+import { PlatformError } from "../../../runtime-image/contract/errors.ts";
+import { createProgram } from "../../../orchestrator/cli.ts";
+import { EXIT_CODES, exitCodeFor } from "../../../orchestrator/commands/exit-codes.ts";
+import { CHECKOUT } from "../../support/platform.ts";
+import { runHere } from "../../support/scripted-api.ts";
+
+interface Leaf {
+  readonly path: string;
+  readonly usage: string; // "app rm <name>"
+  readonly command: Command;
+}
+
+function leavesOf(command: Command, path = ""): Leaf[] {
+  return command.commands.flatMap((child) => {
+    const own = path === "" ? child.name() : `${path} ${child.name()}`;
+    if (child.commands.length > 0) return leavesOf(child, own);
+    const names = child.registeredArguments.map((one) => {
+      const name = one.name() + (one.variadic ? "..." : "");
+      return one.required ? `<${name}>` : `[${name}]`;
+    });
+    return [{ path: own, usage: [own, ...names].join(" "), command: child }];
+  });
+}
+
+const program = await createProgram(() => undefined);
+const leaves = leavesOf(program);
+
+function helpOf(command: Command): string {
+  let text = "";
+  command.configureOutput({ writeOut: (part) => void (text += part) }).outputHelp();
+  return text;
+}
+
+/** What is wrong with a line that begins with "orchestrator": each command in it must be one, with options that it has. */
+function problemsOf(line: string): string[] {
+  const calls = line.split(/\s*(?:&&|\||<\()\s*/).flatMap((part) => /orchestrator (?!-)[a-z].*/.exec(part)?.[0] ?? []);
+  return calls.flatMap((call) => {
+    const words = call.split(/\s+/).slice(1);
+    const leaf = leaves.find(({ path }) => words.slice(0, path.split(" ").length).join(" ") === path);
+    if (leaf === undefined) return [`${call}: no such command`];
+    const known = leaf.command.options.flatMap(({ long, short }) => [long, short]);
+    return words.filter((word) => /^--?[a-z]/.test(word) && !known.includes(word)).map((word) => `${call}: no option ${word}`);
+  });
+}
+
+describe("every command", () => {
+  it.each(leaves)("$path has an example of its own, and none that cannot be run", ({ path, command }) => {
+    const lines = helpOf(command)
+      .split("\n")
+      .filter((line) => /^ {2}(?:\S+ <\()?(?:[A-Z_]+=\S+ )?orchestrator /.test(line));
+    expect(lines.filter((line) => line.includes(`orchestrator ${path}`))).not.toEqual([]);
+    expect(lines.flatMap(problemsOf)).toEqual([]);
+  });
+
+  it.each(leaves)("$path says what it does in a sentence", ({ command }) => {
+    expect(command.description()).toMatch(/^[A-Z].+\.$/s);
+  });
+});
+
+describe("orchestrator --help", () => {
+  const help = helpOf(program);
+
+  it("shows commands in groups, and each of them", () => {
+    const groups = help.split("\n").filter((line) => /^\S.*:$/.test(line));
+    expect(groups).toEqual(["Options:", "Begin:", "Apps, from a folder to production:", "What runs:", "The platform:", "Exit codes:"]);
+    for (const { path } of leaves) expect(help).toMatch(new RegExp(`^ {2}${path.split(" ")[0] ?? ""}\\b`, "m"));
+  });
+
+  it("tells every exit code", () => {
+    for (const [code, meaning] of EXIT_CODES) expect(help).toContain(`  ${String(code).padEnd(5)}${meaning}\n`);
+  });
+});
+
+describe("an exit code", () => {
+  it.each([
+    [new PlatformError("USAGE"), 2],
+    [new PlatformError("SETTING_INVALID"), 2],
+    [new PlatformError("DEPLOY_FAILED"), 1],
+    [new PlatformError("NOT_RUNNING"), 1],
+    [new Error("a bug"), 1],
+    [new CommanderError(1, "commander.unknownOption", "x"), 2],
+    [new CommanderError(0, "commander.helpDisplayed", "x"), 0],
+  ])("of %s is %i", (error, exitCode) => {
+    expect(exitCodeFor(error)).toBe(exitCode);
+  });
+
+  it("that a command can end with is a known one, once", () => {
+    expect(EXIT_CODES.map(([code]) => code)).toEqual([0, 1, 2, 3, 130]);
+  });
+});
+
+describe("a command that is not there", () => {
+  it.each([
+    [["releses"], "unknown command 'releses'", "Did you mean releases?"],
+    [["app", "domain", "ad"], "unknown command 'ad'", "Did you mean add?"],
+    [["rollback", "--enviroment", "staging"], "unknown option '--enviroment'", "Did you mean --environment?"],
+  ])("%j is answered with what was perhaps meant, and 2", async (args, problem, suggestion) => {
+    const { exitCode, stderr } = await runHere({ port: 1 }, ...args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(problem);
+    expect(stderr).toContain(suggestion);
+  });
+});
+
+describe("docs/cli.md", () => {
+  const page = readFileSync(join(CHECKOUT, "docs/cli.md"), "utf8");
+  const rows = page.split("\n").flatMap((line) => {
+    const [, usage, example] = /^\| `([a-z][^`]*)` \| [^|`]+ \| `(orchestrator [^`]+)` \|$/.exec(line) ?? [];
+    return usage === undefined || example === undefined ? [] : [{ usage, example }];
+  });
+
+  it("has a row for every command, in the order of help, and no other", () => {
+    expect(rows.map(({ usage }) => usage)).toEqual(leaves.map(({ usage }) => usage));
+  });
+
+  it.each(rows)("shows an example of $usage that can be run", ({ usage, example }) => {
+    expect(example.startsWith(`orchestrator ${usage.split(/ [<[]/)[0] ?? ""}`)).toBe(true);
+    expect(problemsOf(example)).toEqual([]);
+  });
+
+  it("tells every exit code", () => {
+    const told = [...page.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, code, meaning]) => [Number(code), meaning]);
+    expect(told).toEqual(EXIT_CODES);
+  });
+});

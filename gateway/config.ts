@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
 import type { GatewayConfig, GatewayProgram } from "../runtime-image/contract/gateway-config.ts";
 import { ENVIRONMENTS } from "../runtime-image/contract/instance-manifest.ts";
@@ -80,6 +81,10 @@ function checkListen(value: unknown, problems: string[]): void {
     const address = asRecord(entry);
     if (typeof address["host"] !== "string") problems.push(`listen[${index}].host: should be a text`);
     if (!isWholeNumber(address["port"], 0) || address["port"] > 65_535) problems.push(`listen[${index}].port: should be a port`);
+    const tls = asRecord(address["tls"]);
+    if (address["tls"] !== undefined)
+      for (const key of ["certFile", "keyFile"])
+        if (typeof tls[key] !== "string" || !isAbsolute(tls[key])) problems.push(`listen[${index}].tls.${key}: should be an absolute path`);
   }
 }
 

@@ -1,10 +1,12 @@
 // Who a request comes from: what a trusted proxy says of it, or else what its connection shows.
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, type Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 
 /** What the connection itself shows. */
 export interface Peer {
   readonly address: string;
   readonly isTrusted: boolean;
+  readonly isSecure: boolean; // It came over TLS.
   readonly localPort: number;
 }
 
@@ -40,9 +42,9 @@ export function createTrust(ranges: readonly string[]): Trust {
   };
 }
 
-export const peerOf = (socket: { remoteAddress?: string | undefined; localPort?: number | undefined }, trust: Trust): Peer => {
+export const peerOf = (socket: Socket, trust: Trust): Peer => {
   const address = plainAddress(socket.remoteAddress ?? "");
-  return { address, isTrusted: trust(address), localPort: socket.localPort ?? 0 };
+  return { address, isTrusted: trust(address), isSecure: socket instanceof TLSSocket, localPort: socket.localPort ?? 0 };
 };
 
 /** An IPv4 address that came in over an IPv6 socket is shown as what it is. */
@@ -50,8 +52,9 @@ export const plainAddress = (address: string): string =>
   address.startsWith("::ffff:") && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 
 export function originOf(peer: Peer, values: ForwardedValues, trust: Trust): Origin {
-  if (!peer.isTrusted) return { sourceIp: peer.address, scheme: "http", port: String(peer.localPort), host: null };
-  const scheme = firstOf(values.proto)?.toLowerCase() === "https" ? "https" : "http";
+  const own = peer.isSecure ? "https" : "http";
+  if (!peer.isTrusted) return { sourceIp: peer.address, scheme: own, port: String(peer.localPort), host: null };
+  const scheme = values.proto === null ? own : firstOf(values.proto)?.toLowerCase() === "https" ? "https" : "http";
   return { sourceIp: sourceOf(peer, values.for, trust), scheme, port: portOf(values, scheme, peer), host: firstOf(values.host) };
 }
 

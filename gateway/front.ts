@@ -1,14 +1,16 @@
 // The HTTP servers of a gateway: where they listen, what a connection may cost, and how they stop.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
+import type { GatewayAddress, GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
 import { CONNECTION_COUNT_MAX, HEADERS_TIMEOUT_MS, KEEP_ALIVE_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from "../runtime-image/contract/limits.ts";
+import { createCertificates } from "./certificates.ts";
 import type { Clock } from "./clock.ts";
 import { createConnections, type Connection } from "./connections.ts";
 import type { Trust } from "./forwarded.ts";
 import type { Arrival, Handler } from "./handler.ts";
-import { bindAll, isSameAddress, listenLike, portOf, type Address, type ListeningSocket } from "./listening.ts";
+import { bindAll, isSameAddress, listenLike, portOf, type ListeningSocket } from "./listening.ts";
 import type { Log } from "./log.ts";
 import { refusalOf, refuseOnSocket } from "./raw-refusal.ts";
 import { createStopping, type Patience } from "./stopping.ts";
@@ -18,10 +20,10 @@ export interface Front {
   readonly isListening: boolean;
   readonly ports: readonly number[];
   readonly sockets: readonly ListeningSocket[]; // Those on which it listens.
-  /** Binds its addresses, all but those. */
-  listen(options?: { readonly except: readonly Address[] }): Promise<void>;
+  /** Binds its addresses, all but those, which it will be given. */
+  listen(options?: { readonly except: readonly GatewayAddress[] }): Promise<void>;
   /** Listens on the socket that another process bound, and has from it the connections that wait there. */
-  take(address: Address, from: NetServer): void;
+  take(address: GatewayAddress, from: NetServer): void;
   /** Resolves when every connection is closed, at the latest when patience is over. Another call can only shorten it. */
   stop(patience: Patience): Promise<void>;
 }
@@ -49,7 +51,11 @@ export function createFront(parts: FrontParts): Front {
     return openCount === 0 && !isEnding && !serving.endsTunnels && upgrades.takes(request, peer);
   };
   const options = { ...serverOptions(config), shouldUpgradeCallback };
-  const sockets = config.listen.map((address) => ({ address, server: createServer(options) }));
+  const sockets = config.listen.map((address): ListeningSocket => ({
+    address,
+    server: address.tls === undefined ? createServer(options) : createSecureServer({ ...options, handshakeTimeout: HEADERS_TIMEOUT_MS }),
+  }));
+  const certificates = createCertificates(sockets, log);
   let isListening = false;
   let closed: Promise<unknown> | null = null;
 
@@ -69,10 +75,10 @@ export function createFront(parts: FrontParts): Front {
     if (failure.code === "ECONNRESET" || !socket.writable || isMidAnswer) socket.destroy();
     else refuseOnSocket(socket, refusalOf(failure));
   };
-  for (const { server } of sockets) {
+  for (const { server, address } of sockets) {
     server.maxConnections = CONNECTION_COUNT_MAX;
     server.maxHeadersCount = 0; // Node would drop the rest without a word; their bytes are counted instead.
-    server.on("connection", (socket) => connections.opened(socket));
+    server.on(address.tls === undefined ? "connection" : "secureConnection", (socket: Socket) => connections.opened(socket));
     server.on("request", (request, response) => take(request, response, "nothing"));
     server.on("checkContinue", (request, response) => take(request, response, "continue"));
     server.on("checkExpectation", (request, response) => take(request, response, "unknown"));
@@ -107,6 +113,7 @@ export function createFront(parts: FrontParts): Front {
     },
     async listen({ except } = { except: [] }) {
       const own = sockets.filter(({ address }) => !except.some((one) => isSameAddress(one, address)));
+      await certificates.load();
       await bindAll(own, { hasOthers: except.length > 0 });
       own.forEach(watch);
       isListening = true;
@@ -124,6 +131,7 @@ export function createFront(parts: FrontParts): Front {
       stopping.within(patience);
       await closed;
       stopping.over();
+      certificates.close();
     },
   };
 }

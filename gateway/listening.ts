@@ -2,14 +2,14 @@
 import type { Server } from "node:http";
 import type { Server as NetServer } from "node:net";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
-import type { GatewayConfig } from "../runtime-image/contract/gateway-config.ts";
-
-export type Address = GatewayConfig["listen"][number];
+import type { GatewayAddress } from "../runtime-image/contract/gateway-config.ts";
 
 export interface ListeningSocket {
-  readonly address: Address; // As the config names it: with port 0, the server's own differs.
+  readonly address: GatewayAddress; // As the config names it: with port 0, the server's own differs.
   readonly server: Server;
 }
+
+type Address = Pick<GatewayAddress, "host" | "port">;
 
 export const isSameAddress = (left: Address, right: Address): boolean => left.host === right.host && left.port === right.port;
 

@@ -1,6 +1,6 @@
 // What a gateway and its successor say to each other, and when the successor knows enough to serve in the other's place.
-import type { GatewayStatus } from "../runtime-image/contract/gateway-config.ts";
-import { isSameAddress, type Address } from "./listening.ts";
+import type { GatewayAddress, GatewayStatus } from "../runtime-image/contract/gateway-config.ts";
+import { isSameAddress } from "./listening.ts";
 
 /** How far a gateway is. */
 export interface Standing extends Pick<GatewayStatus, "sequences" | "connected"> {
@@ -10,14 +10,14 @@ export interface Standing extends Pick<GatewayStatus, "sequences" | "connected">
 
 /** In this order; "standing" again and again until it is told to prepare. */
 export type FromSuccessor =
-  | { readonly kind: "standing"; readonly standing: Standing; readonly listen: readonly Address[] }
+  | { readonly kind: "standing"; readonly standing: Standing; readonly listen: readonly GatewayAddress[] }
   | { readonly kind: "prepared" } // It listens on every address that it will not be given.
   | { readonly kind: "serving" }
   | { readonly kind: "failed"; readonly reason: string };
 
 export type FromPredecessor =
-  | { readonly kind: "prepare"; readonly given: readonly Address[] }
-  | { readonly kind: "socket"; readonly address: Address }; // Comes with the socket itself.
+  | { readonly kind: "prepare"; readonly given: readonly GatewayAddress[] }
+  | { readonly kind: "socket"; readonly address: GatewayAddress }; // Comes with the socket itself.
 
 /** What a successor would serve worse than the one before; empty where it may take its place. */
 export function lacksOf(before: Standing, successor: Standing): string[] {
@@ -35,5 +35,5 @@ const missingOf = (before: Readonly<Record<string, boolean>>, successor: Readonl
   Object.keys(before).filter((appId) => before[appId] === true && successor[appId] !== true);
 
 /** Those on which both want to listen. */
-export const commonOf = <Socket extends { readonly address: Address }>(sockets: readonly Socket[], wanted: readonly Address[]): Socket[] =>
+export const commonOf = <Socket extends { readonly address: GatewayAddress }>(sockets: readonly Socket[], wanted: readonly GatewayAddress[]): Socket[] =>
   sockets.filter(({ address }) => wanted.some((one) => isSameAddress(one, address)));

@@ -1,12 +1,13 @@
 // A successor's half of a hand-over: learns what the gateway before it knows, takes its listening sockets, and says that it serves.
 import { Server } from "node:net";
 import { PlatformError } from "../runtime-image/contract/errors.ts";
+import type { GatewayAddress } from "../runtime-image/contract/gateway-config.ts";
 import type { Front } from "./front.ts";
-import { isSameAddress, type Address } from "./listening.ts";
+import { isSameAddress } from "./listening.ts";
 import type { FromPredecessor, FromSuccessor, Standing } from "./succession.ts";
 
 export interface SuccessorParts {
-  readonly listen: readonly Address[];
+  readonly listen: readonly GatewayAddress[];
   readonly front: Front;
   readonly standing: () => Standing;
 }
@@ -19,7 +20,7 @@ export const isSuccessor = (): boolean => process.send !== undefined;
 /** Resolves once this process serves. Fails where the gateway before is gone sooner: then nobody listens, and a new one is started. */
 export function succeed({ listen, front, standing }: SuccessorParts): Promise<void> {
   return new Promise((resolve, reject) => {
-    let missing: Address[] = [];
+    let missing: GatewayAddress[] = [];
     const report = setInterval(() => void say({ kind: "standing", standing: standing(), listen }), STANDING_INTERVAL_MS);
     const over = (): void => {
       clearInterval(report);
@@ -35,14 +36,14 @@ export function succeed({ listen, front, standing }: SuccessorParts): Promise<vo
       void say({ kind: "serving" }); // Where nobody hears it any more, this one serves all the same.
       resolve();
     };
-    const prepare = async (given: readonly Address[]): Promise<void> => {
+    const prepare = async (given: readonly GatewayAddress[]): Promise<void> => {
       clearInterval(report);
       missing = [...given];
       await front.listen({ except: given });
       if (given.length === 0) serve();
       else await say({ kind: "prepared" });
     };
-    const take = (address: Address, socket: unknown): void => {
+    const take = (address: GatewayAddress, socket: unknown): void => {
       if (!(socket instanceof Server)) throw new TypeError(`the socket of ${address.host}:${address.port} did not arrive`);
       front.take(address, socket); // In this very turn of the event loop: it takes connections from now on.
       missing = missing.filter((one) => !isSameAddress(one, address));

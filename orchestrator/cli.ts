@@ -2,7 +2,10 @@
 import { Command, CommanderError } from "commander";
 import { EXIT_DONE, exitCodeFor, exitCodeLines, type Settle } from "./commands/exit-codes.ts";
 import { environmentSettings } from "./config.ts";
-import { createOutput } from "./log.ts";
+import { createOutput, endWithReaders } from "./log.ts";
+
+/** Commands that have something to clean up, whoever reads what they say. */
+const OUTLIVING: ReadonlySet<string> = new Set(["up", "serve"]);
 
 type AddCommand = (program: Command, settle: Settle) => void;
 
@@ -73,6 +76,7 @@ function onlyCommandOf([, , name = ""]: readonly string[]): string | undefined {
 
 export async function runCli(argv: readonly string[]): Promise<number> {
   const outcome = { exitCode: EXIT_DONE };
+  if (!OUTLIVING.has(argv[2] ?? "")) endWithReaders();
   const program = await createProgram((exitCode) => (outcome.exitCode = exitCode), onlyCommandOf(argv));
   try {
     await program.parseAsync(argv);

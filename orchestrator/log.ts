@@ -8,8 +8,8 @@ export interface Output {
   step(text: string): void;
   warn(text: string): void;
   error(error: unknown): void;
-  /** A line that a function printed. */
-  printed(entry: LogEntry): void;
+  /** A line that a function printed. People are told the app where there may be doubt about it. */
+  printed(entry: LogEntry, options: { readonly namesApp: boolean }): void;
   /** A block of lines for people, and the same facts for programs. */
   facts(event: string, lines: readonly string[], value: object): void;
 }
@@ -35,7 +35,10 @@ function textOutput(isColored: boolean): Output {
           .map((line, index) => (index === 0 ? paint(31, line) : line))
           .join("\n")}\n`,
       ),
-    printed: (entry) => write(`${paint(entry.level === "error" ? 31 : 36, `${entry.environment} ${entry.functionName}`)} ${entry.text}`),
+    printed(entry, { namesApp }) {
+      const place = [...(namesApp && entry.app !== null ? [entry.app] : []), entry.environment, entry.functionName].join(" ");
+      write(`${paint(entry.level === "error" ? 31 : 36, place)} ${entry.text}`);
+    },
     facts: (_event, lines) => write(lines.join("\n")),
   };
 }
@@ -72,6 +75,13 @@ function errorFacts(error: unknown): object {
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
+
+/** A command whose reader goes away, as "head" does, ends as other programs do: at once, and without a word. */
+export function endWithReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => process.exit(EXIT_BROKEN_PIPE));
+}
+
+const EXIT_BROKEN_PIPE = 141; // As a shell says of what SIGPIPE ended.
 
 /** Prints lines that are the very result of a command. */
 export function printLine(text: string): void {

@@ -126,7 +126,7 @@ async function talk(
   if (isTooLarge)
     throw new PlatformError("PUSH_TOO_LARGE", {
       detail: `It may have ${bytesMax} bytes, compressed.`,
-      remedy: "Take large files out of the history that is pushed; static files belong into public/ of a commit only once.",
+      remedy: "Take large files out of the history that is pushed, for instance with git filter-repo.",
     });
   for (const part of [fed, relayed]) if (part.status === "rejected") throw part.reason;
   if (!response.headersSent) response.writeHead(200, { ...NO_CACHE, ...HEAD }).end();

@@ -48,7 +48,8 @@ export async function hostApp(known: () => KnownApp, folder: KeptVariables | nul
     variables: {
       folder: folder ?? (await parts.folderVariables.read(appId)) ?? NO_FOLDER_VARIABLES,
       set: await readSetVariables(parts.variableStore, appId),
-      keep: async (kept) => (folder === null ? parts.folderVariables.write(appId, kept) : undefined),
+      // Also of a folder: the next platform on this home may be started without it.
+      keep: async (kept) => parts.folderVariables.write(appId, kept),
     },
     book,
     fleet: parts.fleet,

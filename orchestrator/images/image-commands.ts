@@ -3,7 +3,9 @@ import type { DockerAddress } from "../docker/address.ts";
 import type { DockerApi, ImageInfo } from "../docker/api.ts";
 import { createDockerClient } from "../docker/client.ts";
 import { LABELS } from "../docker/labels.ts";
+import type { OwnNpm } from "../npm/own-npm.ts";
 import { DEFAULT_NODE_IMAGE, IMAGE_LABEL, type Progress } from "./node-base.ts";
+import { ensurePlatformBase } from "./platform-base.ts";
 import { ensureRuntimeImage, type RuntimeBundle } from "./runtime-image.ts";
 
 export interface ImageSettings {
@@ -13,7 +15,7 @@ export interface ImageSettings {
 }
 
 export interface ListedImage {
-  readonly kind: "node-base" | "runtime" | "npm" | "build";
+  readonly kind: "node-base" | "runtime" | "npm" | "platform-base" | "platform" | "build";
   readonly reference: string;
   readonly bytes: number;
   readonly createdEpochMs: number;
@@ -25,6 +27,15 @@ export async function ensureImages({ docker, ...settings }: ImageSettings, progr
   progress(`the runtime image is ${reference}`);
 }
 
+/** Makes what the Dockerfile of the platform's own image stands on, and tells its name. */
+export async function ensureBaseOfPlatform(
+  { docker, ...settings }: ImageSettings,
+  { npm, progress }: { readonly npm: Pick<OwnNpm, "folder"> | null; readonly progress: Progress },
+): Promise<string> {
+  if (npm === null) throw new PlatformError("NPM_MISSING", { remedy: "Install npm, for instance with: apt-get install npm." });
+  return ensurePlatformBase(createDockerClient(docker), { ...settings, npmFolder: npm.folder, progress });
+}
+
 /** One line per image, ready to print. */
 export async function listImages({
   docker,
@@ -34,7 +45,7 @@ export async function listImages({
   return images.map((image) => {
     const megabytes = `${Math.round(image.bytes / 1e6)} MB`;
     const made = new Date(image.createdEpochMs).toISOString().slice(0, 16).replace("T", " ");
-    return [image.kind.padEnd(9), megabytes.padStart(7), made, image.reference, image.functionName ?? ""].join("  ").trimEnd();
+    return [image.kind.padEnd(13), megabytes.padStart(7), made, image.reference, image.functionName ?? ""].join("  ").trimEnd();
   });
 }
 
@@ -48,7 +59,7 @@ export async function findImages(docker: DockerApi, nodeImage: string | null): P
   return [...images.values()].flatMap(listed);
 }
 
-const KINDS = ["runtime", "npm"] as const;
+const KINDS = ["runtime", "npm", "platform-base", "platform"] as const;
 
 function listed(image: ImageInfo): ListedImage[] {
   const isBuild = image.labels[LABELS.build] !== undefined; // A build inherits the runtime image's labels, so this comes first.

@@ -46,7 +46,7 @@ async function* contextEntries(npmFolder: string, { withPrograms }: { readonly w
   if (!withPrograms) return;
   // Scripts are lines for a shell, and an image that was assembled here has Node and nothing else.
   const loaded = new Set(loadedLibraries());
-  for await (const entry of ownProgramEntries((path) => loaded.has(path))) yield { ...entry, path: `root/${entry.path}` };
+  for await (const entry of ownProgramEntries(PROGRAMS, (path) => loaded.has(path))) yield { ...entry, path: `root/${entry.path}` };
 }
 
 /** Links are followed: some systems keep npm's own packages elsewhere. */

@@ -10,7 +10,7 @@ export const PROGRAMS = (
   "basename dirname pwd readlink realpath uname id nproc printf echo grep sed awk find xargs cmp diff tar gzip gunzip zcat which"
 ).split(" ");
 const FOLDERS = ["/usr/bin", "/bin"];
-const LIST_LIBRARIES = "ldd";
+export const LIST_LIBRARIES = "ldd";
 const LDD_TIMEOUT_MS = 20_000;
 
 interface Program {
@@ -19,8 +19,8 @@ interface Program {
 }
 
 /** What this machine has of them. `isThere` tells which files the image has already. */
-export async function* ownProgramEntries(isThere: (path: string) => boolean): AsyncGenerator<TarEntry> {
-  const programs = (await Promise.all(PROGRAMS.map(find))).filter((program) => program !== null);
+export async function* ownProgramEntries(names: readonly string[], isThere: (path: string) => boolean): AsyncGenerator<TarEntry> {
+  const programs = (await Promise.all(names.map(findProgram))).filter((program) => program !== null);
   const libraries = (await librariesOf(programs.map(({ file }) => file))).filter((path) => !isThere(path));
   const folders = new Set(["bin", "usr", "usr/bin", ...libraries.flatMap((path) => foldersOf(path))]);
   for (const path of [...folders].toSorted()) yield { kind: "folder", path, mode: 0o755 };
@@ -35,7 +35,7 @@ export async function* ownProgramEntries(isThere: (path: string) => boolean): As
   }
 }
 
-async function find(name: string): Promise<Program | null> {
+export async function findProgram(name: string): Promise<Program | null> {
   for (const folder of FOLDERS) {
     const file = await realpath(join(folder, name)).catch(() => null);
     if (file !== null) return { name, file };

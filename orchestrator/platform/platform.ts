@@ -80,14 +80,14 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
   parts.defer(async () => bus.close());
   if (broker.kind === "managed") watchDisk({ home, bus, output, parts });
 
-  const logs = createLogStore(join(home.path, "logs"));
+  let hosting: Hosting | null = null; // What is adopted before it is there is told of without a name.
+  const folderName = app?.appName;
+  const logs = createLogStore(join(home.path, "logs"), (appId) => hosting?.byId(appId)?.name ?? null);
   parts.defer(() => logs.flush());
-  logs.follow({}, (entry) => output.printed(entry));
+  logs.follow({}, (entry) => output.printed(entry, { namesApp: entry.app !== folderName }));
   const journal = createJournal(systemClock);
   const sessionSecret = ({ appId, environment }: { readonly appId: string; readonly environment: Environment }): string =>
     keys.sessionSecret(appId, environment);
-  let hosting: Hosting | null = null; // What is adopted before it is there is told of without a name.
-  const folderName = app?.appName;
   const fleet = createFleet({
     engine,
     clock: systemClock,

@@ -37,6 +37,7 @@ export function createFolderVariableStore(
   keys: Pick<BrokerKeys, "variablesKey">,
 ): FolderVariableStore {
   const keyOf = (appId: string, name: Name): Buffer => keys.variablesKey(appId, environmentOf(name));
+  const written = new Map<string, string>(); // By app. They seldom change, and each save of a watched folder says them again.
   return {
     async read(appId) {
       const value = (await bus.readControl(recordKey(appId)))?.value;
@@ -50,8 +51,11 @@ export function createFolderVariableStore(
     },
     async write(appId, { live, next }) {
       const values: Readonly<Record<Name, VariableValues>> = { ...live, next };
+      const text = JSON.stringify(values);
+      if (written.get(appId) === text) return;
       const sealed = NAMES.map((name) => [name, sealValue(JSON.stringify(values[name]), keyOf(appId, name), placeOf(appId, name))]);
       await bus.writeControl(recordKey(appId), { v: 1, ...Object.fromEntries(sealed) });
+      written.set(appId, text);
     },
   };
 }

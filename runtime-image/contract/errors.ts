@@ -96,7 +96,7 @@ export const ERRORS = {
   APP_UNKNOWN: kind(404, "owner", false, "The platform hosts no app of this name."),
   APP_NAME_TAKEN: kind(409, "owner", false, "Another app has this name."),
   APP_NAME_INVALID: kind(422, "owner", false, "This cannot be the name of an app."),
-  APP_KEPT: kind(409, "owner", false, "This app cannot be removed."),
+  APP_KEPT: kind(409, "owner", false, "This cannot be done with this app."),
   DOMAIN_INVALID: kind(422, "owner", false, "This cannot be the domain of an app."),
   DOMAIN_TAKEN: kind(409, "owner", false, "Another app answers on this domain."),
   ROUTE_INVALID: kind(422, "owner", false, "This cannot be a route."),

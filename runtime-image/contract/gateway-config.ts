@@ -5,12 +5,24 @@ export interface GatewayConfig {
   readonly v: 1;
   readonly gatewayId: string; // Lower-case letters and digits.
   readonly environment: Environment;
-  readonly listen: readonly { readonly host: string; readonly port: number }[]; // 127.0.0.1 and ::1 unless configured.
+  readonly listen: readonly GatewayAddress[]; // 127.0.0.1 and ::1 unless configured.
   readonly trustedProxies: readonly string[]; // Addresses or CIDR ranges whose x-forwarded-* is believed.
   readonly broker: BrokerAccess; // In the account of this environment's gateways: reads this environment's snapshots, answers its status.
   readonly sitesFolder: string; // Absolute; holds the static files of releases.
   readonly limits: GatewayLimits;
   readonly program?: GatewayProgram; // Without it, a running gateway cannot hand over to a successor.
+}
+
+export interface GatewayAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: GatewayTls; // HTTPS; without it, HTTP.
+}
+
+/** Files in PEM, absolute. They may change at any time: connections from then on get the new certificate. */
+export interface GatewayTls {
+  readonly certFile: string;
+  readonly keyFile: string;
 }
 
 /**

@@ -111,6 +111,8 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 30_000; // The whole request, body included, must have arrived by then.
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000; // Longer than the 60 s that common proxies in front keep theirs.
 export const CONNECTION_COUNT_MAX = 10_000;
+export const CERTIFICATE_BYTES_MAX = 1_000_000; // Of a PEM file; a long chain has some 20 KB.
+export const CERTIFICATE_CHECK_INTERVAL_MS = 2_000; // How often a gateway looks whether the files of its certificate changed.
 
 /** The management API. */
 export const API_BODY_BYTES_MAX = 1_000_000; // Of JSON. Uploads name limits of their own.

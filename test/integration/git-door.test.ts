@@ -1,5 +1,5 @@
 // The door of the repositories from outside: protocols and clients, requests that are none, and what stands between a push and its hook.
-import { chmod, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, readdir, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -220,6 +220,7 @@ describe("the door of the repositories", () => {
         }),
     );
     await until(() => world.pushes.length === 2, { timeoutMs: 10_000, what: "the push is received" });
+    expect((await processesIn(join(world.folder, "home"))).length).toBeGreaterThanOrEqual(2); // Git, and its hook.
     await world.door.close();
     await pushing.ended;
     expect(await readdir(join(world.folder, "home", "push"))).toEqual([]);
@@ -242,11 +243,14 @@ describe("a machine without git", () => {
   });
 });
 
-/** Processes with this text among their arguments or in their working folder's path. */
-async function processesIn(text: string): Promise<string[]> {
+/** Processes that have this path among their arguments, or work somewhere in it. */
+async function processesIn(path: string): Promise<string[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
-  const lines = await Promise.all(pids.map(async (pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
-  return lines.filter((line) => line.includes(text));
+  const facts = pids.map(async (pid) => {
+    const read = [readFile(`/proc/${pid}/cmdline`, "utf8"), readlink(`/proc/${pid}/cwd`)];
+    return (await Promise.all(read.map(async (text) => text.catch(() => "")))).join(" in ");
+  });
+  return (await Promise.all(facts)).filter((text) => text.includes(path));
 }
 
 async function environmentOf(argument: string): Promise<Map<string, string>> {

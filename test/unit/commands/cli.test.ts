@@ -1,4 +1,6 @@
 // The command line as a whole: help that is grouped and has examples which are right, exit codes, and docs/cli.md, which names every command.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, CommanderError } from "commander";
@@ -104,6 +106,17 @@ describe("a command that is not there", () => {
     expect(exitCode).toBe(2);
     expect(stderr).toContain(problem);
     expect(stderr).toContain(suggestion);
+  });
+});
+
+describe("a command whose reader goes away", () => {
+  it("ends at once, as programs in a pipe do, without a stack", async () => {
+    const child = spawn(process.execPath, [join(CHECKOUT, "orchestrator/bin.mjs"), "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    let complaint = "";
+    child.stderr.setEncoding("utf8").on("data", (part: string) => (complaint += part));
+    await once(child, "close");
+    expect([child.exitCode, complaint]).toEqual([141, ""]);
   });
 });
 

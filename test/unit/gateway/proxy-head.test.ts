@@ -6,7 +6,7 @@ import { readHead, type RequestHead } from "../../../gateway/request-head.ts";
 import { answerHeaders, planUpstream, readAddress, upgradeAnswerHeaders, type Asked } from "../../../gateway/upstreams/proxy-head.ts";
 
 const limits = { requestBodyBytesMax: 1_000, headerBytesMax: 16_000, targetBytesMax: 8_000 };
-const peer = { address: "203.0.113.9", isTrusted: false, localPort: 8080 };
+const peer = { address: "203.0.113.9", isTrusted: false, isSecure: false, localPort: 8080 };
 
 function headOf(rawHeaders: readonly string[], target = "/x"): RequestHead {
   const reading = readHead({ method: "GET", target, httpVersion: "1.1", rawHeaders }, peer, { limits, trust: createTrust([]) });

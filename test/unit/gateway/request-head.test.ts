@@ -7,8 +7,8 @@ import { readTarget } from "../../../gateway/target.ts";
 
 const limits = { requestBodyBytesMax: 100, headerBytesMax: 200, targetBytesMax: 50 };
 const trust = createTrust(["10.0.0.0/8", "192.168.1.1", "fd00::/8"]);
-const stranger = { address: "203.0.113.9", isTrusted: false, localPort: 8080 };
-const proxy = { address: "10.0.0.1", isTrusted: true, localPort: 8080 };
+const stranger = { address: "203.0.113.9", isTrusted: false, isSecure: false, localPort: 8080 };
+const proxy = { address: "10.0.0.1", isTrusted: true, isSecure: false, localPort: 8080 };
 
 const read = (rawHeaders: readonly string[], more: { target?: string; method?: string; httpVersion?: string; peer?: typeof proxy } = {}) =>
   readHead({ method: "GET", target: "/", httpVersion: "1.1", rawHeaders, ...more }, more.peer ?? stranger, { limits, trust });

@@ -1,14 +1,15 @@
-# The platform's own image: control plane, gateways and nats-server. It stands on any image with Node 24 and glibc, also on
-# one that holds nothing else ("orchestrator image build" assembles such a one where no registry answers), so no line needs a shell.
+# The platform's own image: control plane, gateways and nats-server. It stands on any image with Node 24, npm and glibc that has git
+# or apt-get. Where a registry answers that is node:24-slim; where none does, "orchestrator image base" makes one from this machine.
+# The classic builder will do, and no line needs a shell.
 #
 #   ./setup
-#   docker build --tag orchestrator .                  where a registry answers, else add
-#                --build-arg NODE_IMAGE=…              the image that "orchestrator image ls" calls node-base
+#   docker build --tag orchestrator --build-arg NODE_IMAGE="$(npx --no orchestrator image base)" .
 #
-#   docker run --init --network host --volume /var/run/docker.sock:/var/run/docker.sock \
-#              --volume orchestrator-home:/home/orchestrator --volume "$PWD/app:/app:ro" orchestrator
+#   docker run --detach --name orchestrator --init --network host --restart unless-stopped --stop-timeout 60 \
+#              --volume /var/run/docker.sock:/var/run/docker.sock --volume orchestrator-home:/home/orchestrator orchestrator
+#   docker exec orchestrator orchestrator app create shop
 #
-# --network host: gateways listen where visitors are, and the broker on the bridges that functions reach it by.
+# docs/operating.md says why each of these is there; docs/operating/compose.yaml is the same as a compose file.
 # The socket is root on this machine; leave it out and functions run as processes inside this container ("--engine process").
 ARG NODE_IMAGE=node:24-slim
 
@@ -21,6 +22,8 @@ RUN ["/usr/local/bin/node", "/checkout/copy-production-packages.mjs", "/checkout
 
 FROM ${NODE_IMAGE}
 LABEL orchestrator.image=platform
+COPY orchestrator/images/add-git.mjs /opt/orchestrator/orchestrator/images/
+RUN ["/usr/local/bin/node", "/opt/orchestrator/orchestrator/images/add-git.mjs"]
 # A nats-server of 2.10.27 or newer, inside this folder. ./setup puts one here unless the PATH has one.
 ARG NATS_SERVER=.tools/nats-server
 COPY ${NATS_SERVER} /usr/local/bin/nats-server
@@ -29,8 +32,10 @@ COPY package.json LICENSE /opt/orchestrator/
 COPY runtime-image /opt/orchestrator/runtime-image
 COPY gateway /opt/orchestrator/gateway
 COPY orchestrator /opt/orchestrator/orchestrator
+# For "docker exec": the command by its name.
+RUN ["/usr/local/bin/node", "--eval", "fs.symlinkSync('/opt/orchestrator/orchestrator/bin.mjs', '/usr/local/bin/orchestrator')"]
 ENV NATS_SERVER=/usr/local/bin/nats-server
 WORKDIR /home/orchestrator
 VOLUME /home/orchestrator
 ENTRYPOINT ["/usr/local/bin/node", "/opt/orchestrator/orchestrator/bin.mjs"]
-CMD ["up", "/app", "--home", "/home/orchestrator"]
+CMD ["serve", "--home", "/home/orchestrator"]

@@ -1,5 +1,5 @@
 // The HTTP servers of a gateway: where they listen, what a connection may cost, and how they stop.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";

@@ -35,5 +35,7 @@ const missingOf = (before: Readonly<Record<string, boolean>>, successor: Readonl
   Object.keys(before).filter((appId) => before[appId] === true && successor[appId] !== true);
 
 /** Those on which both want to listen. */
-export const commonOf = <Socket extends { readonly address: GatewayAddress }>(sockets: readonly Socket[], wanted: readonly GatewayAddress[]): Socket[] =>
-  sockets.filter(({ address }) => wanted.some((one) => isSameAddress(one, address)));
+export const commonOf = <Socket extends { readonly address: GatewayAddress }>(
+  sockets: readonly Socket[],
+  wanted: readonly GatewayAddress[],
+): Socket[] => sockets.filter(({ address }) => wanted.some((one) => isSameAddress(one, address)));

@@ -17,6 +17,7 @@ export interface PlatformSettings {
   readonly natsUrl: string | null;
   readonly trustedProxies: readonly string[];
   readonly leavesRunning: boolean; // At its end gateways, broker and instances go on, for the next orchestrator to take over.
+  readonly isDry: boolean; // No function gets an instance. For benchmarks: how much apps cost that nobody uses.
   readonly isJson: boolean;
 }
 
@@ -39,6 +40,7 @@ export interface PlatformFlags {
   readonly home?: string;
   readonly trustProxy?: readonly string[];
   readonly leaveRunning?: boolean;
+  readonly dry?: boolean;
   readonly json?: boolean;
 }
 
@@ -97,6 +99,7 @@ export function platformSettings(
     natsUrl,
     trustedProxies,
     leavesRunning: flags.leaveRunning ?? false,
+    isDry: flags.dry ?? false,
     isJson: flags.json ?? false,
   };
 }

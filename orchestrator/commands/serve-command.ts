@@ -1,5 +1,5 @@
 // orchestrator serve: a platform that hosts what is deployed to it, until it is told to stop.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { type PlatformFlags, type PlatformSettings, environmentSettings, platformSettings } from "../config.ts";
 import { type Output, createOutput, outliveReaders } from "../log.ts";
 import { listenRow, withPlatformFlags } from "./platform-flags.ts";
@@ -12,6 +12,7 @@ export function addServe(program: Command): void {
     .description("Hosts the apps that are deployed to it or pushed with git, each on hosts of its own.");
   withPlatformFlags(command, "in the current folder")
     .option("--leave-running", "when it is stopped, let apps go on answering; the next start takes them over")
+    .addOption(new Option("--dry", "start no instance of any function: for benchmarks with many apps").hideHelp())
     .addHelpText(
       "after",
       "\nExamples:\n  orchestrator serve\n  orchestrator serve --home /var/lib/orchestrator --leave-running" +

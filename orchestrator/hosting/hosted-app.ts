@@ -22,7 +22,7 @@ export interface HostedApp {
 }
 
 /** What apps share. */
-export interface HostedAppParts extends Pick<DeployerParts, "fleet" | "snapshots" | "sessionSecret" | "report" | "announce"> {
+export interface HostedAppParts extends Pick<DeployerParts, "fleet" | "instanceCounts" | "snapshots" | "sessionSecret" | "report" | "announce"> {
   readonly bus: Pick<ControlBus, "ensureAppAccount">;
   readonly state: ControlState;
   readonly stores: Stores;
@@ -53,6 +53,7 @@ export async function hostApp(known: () => KnownApp, folder: KeptVariables | nul
     },
     book,
     fleet: parts.fleet,
+    instanceCounts: parts.instanceCounts,
     snapshots: parts.snapshots,
     sessionSecret: parts.sessionSecret,
     report: parts.report,

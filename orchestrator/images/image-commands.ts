@@ -2,6 +2,7 @@
 import type { DockerAddress } from "../docker/address.ts";
 import type { DockerApi, ImageInfo } from "../docker/api.ts";
 import { createDockerClient } from "../docker/client.ts";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { LABELS } from "../docker/labels.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import { DEFAULT_NODE_IMAGE, IMAGE_LABEL, type Progress } from "./node-base.ts";
@@ -32,7 +33,11 @@ export async function ensureBaseOfPlatform(
   { docker, ...settings }: ImageSettings,
   { npm, progress }: { readonly npm: Pick<OwnNpm, "folder"> | null; readonly progress: Progress },
 ): Promise<string> {
-  if (npm === null) throw new PlatformError("NPM_MISSING", { remedy: "Install npm, for instance with: apt-get install npm." });
+  if (npm === null)
+    throw new PlatformError("IMAGE_MISSING", {
+      detail: "The platform's image is to have this machine's npm, and there is none.",
+      remedy: "Install npm, for instance with: apt-get install npm.",
+    });
   return ensurePlatformBase(createDockerClient(docker), { ...settings, npmFolder: npm.folder, progress });
 }
 

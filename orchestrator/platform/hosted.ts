@@ -33,7 +33,7 @@ export interface Hosted {
   readonly openGit: (audit: Pick<AuditLog, "begin">) => Promise<GitDoor>;
 }
 
-export interface HostedParts extends Pick<HostingParts, "bus" | "state" | "fleet" | "stores" | "snapshots" | "sessionSecret" | "announce"> {
+export interface HostedParts extends Pick<HostingParts, "bus" | "state" | "fleet" | "instanceCounts" | "stores" | "snapshots" | "sessionSecret" | "announce"> {
   readonly home: string;
   readonly engine: Engine;
   readonly shop: BuildShop;
@@ -60,6 +60,7 @@ export async function openHosted(parts: HostedParts): Promise<Hosted> {
     book,
     folderApp,
     fleet: parts.fleet,
+    instanceCounts: parts.instanceCounts,
     stores: parts.stores,
     snapshots: parts.snapshots,
     sessionSecret: parts.sessionSecret,

@@ -22,6 +22,7 @@ import { createBrokerSigner } from "../nats/accounts.ts";
 import { createControlBus } from "../nats/control-bus.ts";
 import { loadBrokerKeys } from "../nats/keys.ts";
 import { createFleet } from "../pools/fleet.ts";
+import { INSTANCE_COUNTS, NO_INSTANCES } from "../pools/pool-plan.ts";
 import { createUsedBuilds } from "../releases/used-builds.ts";
 import type { DeployOutcome } from "../releases/deployer.ts";
 import { type MadeRelease, makeRelease } from "../releases/make-release.ts";
@@ -117,6 +118,7 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
     keys,
     state: controlState(bus),
     fleet,
+    instanceCounts: settings.isDry ? NO_INSTANCES : INSTANCE_COUNTS,
     stores,
     snapshots: snapshotStore(bus, signer, broker.url),
     sessionSecret,

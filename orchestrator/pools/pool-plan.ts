@@ -51,7 +51,12 @@ export type StopReason = "unwanted" | "too many" | "not ready in time";
 export const SETTLED_AFTER_MS = 5_000;
 
 /** One instance answers at once to most; production has a second one, so that a crash there costs no request its wait. */
-export const INSTANCE_COUNTS: Record<Environment, number> = { staging: 1, production: 2 };
+export const INSTANCE_COUNTS: InstanceCounts = { staging: 1, production: 2 };
+
+/** Of a platform that is started with --dry: everything is deployed, and nothing runs. */
+export const NO_INSTANCES: InstanceCounts = { staging: 0, production: 0 };
+
+export type InstanceCounts = Readonly<Record<Environment, number>>;
 
 export const poolKeyOf = (pool: {
   appId: string;

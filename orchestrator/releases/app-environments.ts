@@ -6,7 +6,7 @@ import type { AppSnapshot, Deployment, FunctionSnapshot } from "../../runtime-im
 import type { SnapshotContent } from "../nats/snapshots.ts";
 import type { Fleet } from "../pools/fleet.ts";
 import { configIdOf } from "../pools/pool-config.ts";
-import { INSTANCE_COUNTS, type PoolFailure, type PoolSpec, differInConfig, poolKeyOf } from "../pools/pool-plan.ts";
+import { type InstanceCounts, type PoolFailure, type PoolSpec, differInConfig, poolKeyOf } from "../pools/pool-plan.ts";
 import type { VariableValues } from "../variables/change.ts";
 import type { Release } from "./release.ts";
 
@@ -27,6 +27,7 @@ export interface EnvironmentsParts {
   readonly surface: () => AppSurface;
   readonly sessionSecret: (target: { readonly appId: string; readonly environment: Environment }) => string;
   readonly fleet: Fleet;
+  readonly instanceCounts: InstanceCounts;
   readonly snapshots: SnapshotStore;
   readonly report: (text: string) => void;
 }
@@ -198,7 +199,7 @@ export class AppEnvironments {
         fn,
         configId,
         variables: seen,
-        instanceCount: INSTANCE_COUNTS[environment],
+        instanceCount: this.#parts.instanceCounts[environment],
       };
     });
   }

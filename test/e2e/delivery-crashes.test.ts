@@ -23,7 +23,7 @@ const taking = (ms: number): string => `Atomics.wait(new Int32Array(new SharedAr
 interface Shown {
   readonly deliveryId: string;
   readonly state: string;
-  readonly tryCount?: number;
+  readonly steps: readonly { readonly step: string; readonly state: string }[];
 }
 
 describe("deliveries", () => {
@@ -38,6 +38,8 @@ describe("deliveries", () => {
   };
   const begin = async (files: Record<string, string>): Promise<string> =>
     (await rig.run("deploy", await rig.folder(files), "--app", "shop", "--detach")).stdout.trim();
+  const stepOf = async (deliveryId: string, step: string): Promise<string | undefined> =>
+    (await deliveries()).find((one) => one.deliveryId === deliveryId)?.steps.find((one) => one.step === step)?.state;
   const stateOf = async (deliveryId: string): Promise<string | undefined> =>
     (await deliveries()).find((one) => one.deliveryId === deliveryId)?.state;
 
@@ -60,6 +62,23 @@ describe("deliveries", () => {
     expect(seen.texts).toEqual(new Set(["one", "two"]));
   });
 
+  it.each(["verify", "build", "lint", "test", "deploy"])("survive the orchestrator's death in the step %s", async (step) => {
+    const scripts = Object.fromEntries(["build", "lint", "test"].map((name) => [name, `node script.mjs ${name}`]));
+    const files = {
+      ...app(`after ${step}`),
+      "package.json": JSON.stringify({ scripts }),
+      "script.mjs": `if (process.argv[2] === "${step}") ${taking(700)}`,
+      // A function that takes its time to start.
+      ...(step === "deploy" ? { "src/http/get-index/index.js": `${taking(700)}\n${says("after deploy")}` } : {}),
+    };
+    const id = await begin(files);
+    if (step !== "verify") await until(async () => (await stepOf(id, step)) === "running", { timeoutMs: 20_000 });
+    await kill();
+    await rig.startAgain();
+    await until(async () => (await stateOf(id)) === "green", { timeoutMs: 60_000 });
+    expect((await rig.visit("staging", "shop")).text).toBe(`after ${step}`);
+  });
+
   it("that bring the orchestrator down each time are given up after three tries", async () => {
     const id = await begin(app("bad", withScript("test", taking(60_000))));
     for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -68,7 +87,7 @@ describe("deliveries", () => {
       await rig.startAgain();
     }
     await until(async () => (await stateOf(id)) === "red", { timeoutMs: 20_000 });
-    expect((await rig.visit("staging", "shop")).text).toBe("two");
+    expect((await rig.visit("staging", "shop")).text).toBe("after deploy");
   });
 
   it("overlap: both are built, and the later one is live, whichever is done first", async () => {
@@ -94,8 +113,7 @@ describe("deliveries", () => {
     const { ports } = rig.platform;
     const load = (port: number) => ({ port, host: "shop.localhost", path: "/", connectionCount: 8, intervalMs: 10 });
     const work = async (): Promise<void> => {
-      for (let round = 1; round <= 10; round += 1)
-        await rig.ok("deploy", await rig.folder(app(`round ${round}`)), "--app", "shop");
+      for (let round = 1; round <= 10; round += 1) await rig.ok("deploy", await rig.folder(app(`round ${round}`)), "--app", "shop");
       await rig.json("promote", "--app", "shop");
       await rig.json("rollback", "--app", "shop");
       await rig.ok("app", "rm", "other", "--yes");

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { hostForSuite } from "../support/hosting-rig.ts";
 import { handler, writeFiles } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
+import { until } from "../support/until.ts";
 
 const says = (text: string): string => handler(`return { statusCode: 200, body: ${JSON.stringify(text)} };`);
 const app = (text: string): Record<string, string> => ({
@@ -117,11 +118,37 @@ describe("an app that is pushed", () => {
     expect(await gitOk("push", url, "idea")).toContain("idea is stored; only main is delivered");
     expect((await rig.visit("staging", "shop")).text).toBe("unpushed");
     await rig.ok("deploy", await rig.folder(app("deployed")), "--app", "shop", "-m", "From a folder");
-    await gitOk("clone", url, join(folder, "clone"));
-    expect(await readFile(join(folder, "clone/src/http/get-index/index.js"), "utf8")).toBe(says("deployed"));
+    const clone = await rig.folder({});
+    await gitOk("clone", url, clone);
+    expect(await readFile(join(clone, "src/http/get-index/index.js"), "utf8")).toBe(says("deployed"));
     await gitOk("checkout", "main");
     const { exitCode, text } = await git("push", url, "main:main", "--no-force");
     expect([exitCode, text]).toEqual([1, expect.stringMatching(/rejected|fetch first/)]);
+  });
+
+  it("is as if never pushed when the orchestrator dies in the middle, and can be pushed again", async () => {
+    await gitOk("fetch", url, "main");
+    await gitOk("reset", "--hard", "FETCH_HEAD");
+    const before = await gitOk("ls-remote", url, "refs/heads/main");
+    const slow = {
+      "test.mjs": "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);",
+      "package.json": JSON.stringify({ scripts: { test: "node test.mjs" } }),
+    };
+    await commit("late", { ...app("late"), ...slow });
+    const pushing = git("push", url, "HEAD:main");
+    const last = async (): Promise<{ readonly state?: string }> => {
+      const { deliveries } = await rig.json("deliveries", "--app", "shop");
+      return (deliveries as { state: string }[])[0] ?? {}; // What the command prints.
+    };
+    await until(async () => (await last()).state === "running", { timeoutMs: 20_000 });
+    rig.platform.process.kill("SIGKILL");
+    expect((await pushing).exitCode).not.toBe(0);
+    await rig.startAgain();
+    await until(async () => (await last()).state === "red", { timeoutMs: 20_000 });
+    expect(await gitOk("ls-remote", url, "refs/heads/main")).toBe(before);
+    expect((await rig.visit("staging", "shop")).text).toBe("deployed");
+    await gitOk("push", url, "HEAD:main");
+    expect((await rig.visit("staging", "shop")).text).toBe("late");
   });
 
   it("needs a token that may deploy", async () => {
@@ -132,7 +159,7 @@ describe("an app that is pushed", () => {
     expect(reading.exitCode).not.toBe(0);
     expect((await git("ls-remote", urlWith(String(token)))).exitCode).toBe(0);
     expect((await git("ls-remote", url.replace("shop.git", "other.git"))).exitCode).not.toBe(0);
-    expect((await rig.visit("staging", "shop")).text).toBe("deployed");
+    expect((await rig.visit("staging", "shop")).text).toBe("late");
     const { entries } = await rig.json("audit");
     expect(entries).toEqual(expect.arrayContaining([expect.objectContaining({ method: "PUSH", tokenName: "home" })]));
   });

@@ -19,6 +19,7 @@ import { createControlBus } from "../../orchestrator/nats/control-bus.ts";
 import { loadBrokerKeys } from "../../orchestrator/nats/keys.ts";
 import { controlState, fleetBroker, snapshotStore } from "../../orchestrator/platform/own-broker.ts";
 import { createFleet } from "../../orchestrator/pools/fleet.ts";
+import { INSTANCE_COUNTS } from "../../orchestrator/pools/pool-plan.ts";
 import { createRestorer } from "../../orchestrator/stores/restorer.ts";
 import { createStores } from "../../orchestrator/stores/stores.ts";
 import { createFolderVariableStore } from "../../orchestrator/variables/folder-variables.ts";
@@ -66,6 +67,7 @@ export async function startHostedWorld(names: readonly string[]): Promise<Hosted
     book: await openAppBook({ state, clock: systemClock }),
     folderApp: null,
     fleet,
+    instanceCounts: INSTANCE_COUNTS,
     stores,
     snapshots: snapshotStore(bus, signer, url),
     sessionSecret,

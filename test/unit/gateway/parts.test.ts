@@ -27,7 +27,10 @@ describe("the config", () => {
       ...config,
       v: 2,
       gatewayId: "G.1",
-      listen: [{ host: 1, port: 70_000 }],
+      listen: [
+        { host: 1, port: 70_000 },
+        { host: "::1", port: 443, tls: { certFile: "cert.pem" } },
+      ],
       trustedProxies: ["10.0.0.0/33", "host"],
       limits: {},
     };
@@ -44,6 +47,8 @@ describe("the config", () => {
       "gatewayId",
       "listen[0].host",
       "listen[0].port",
+      "listen[1].tls.certFile",
+      "listen[1].tls.keyFile",
       "trustedProxies[0]",
       "trustedProxies[1]",
       "limits.requestBodyBytesMax",

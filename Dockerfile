@@ -27,15 +27,15 @@ RUN ["/usr/local/bin/node", "/opt/orchestrator/orchestrator/images/add-git.mjs"]
 # A nats-server of 2.10.27 or newer, inside this folder. ./setup puts one here unless the PATH has one.
 ARG NATS_SERVER=.tools/nats-server
 COPY ${NATS_SERVER} /usr/local/bin/nats-server
-COPY --from=packages /packages/node_modules /opt/orchestrator/node_modules
-COPY package.json LICENSE /opt/orchestrator/
-COPY runtime-image /opt/orchestrator/runtime-image
-COPY gateway /opt/orchestrator/gateway
-COPY orchestrator /opt/orchestrator/orchestrator
-# For "docker exec": the command by its name.
-RUN ["/usr/local/bin/node", "--eval", "fs.symlinkSync('/opt/orchestrator/orchestrator/bin.mjs', '/usr/local/bin/orchestrator')"]
 ENV NATS_SERVER=/usr/local/bin/nats-server
 WORKDIR /home/orchestrator
 VOLUME /home/orchestrator
 ENTRYPOINT ["/usr/local/bin/node", "/opt/orchestrator/orchestrator/bin.mjs"]
 CMD ["serve", "--home", "/home/orchestrator"]
+# For "docker exec": the command by its name.
+RUN ["/usr/local/bin/node", "--eval", "fs.symlinkSync('/opt/orchestrator/orchestrator/bin.mjs', '/usr/local/bin/orchestrator')"]
+COPY --from=packages /packages/node_modules /opt/orchestrator/node_modules
+COPY package.json LICENSE /opt/orchestrator/
+COPY runtime-image /opt/orchestrator/runtime-image
+COPY gateway /opt/orchestrator/gateway
+COPY orchestrator /opt/orchestrator/orchestrator

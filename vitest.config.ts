@@ -1,7 +1,7 @@
-// The test suites, one project each: what needs a broker or Docker has longer limits and runs one file at a time.
+// The test suites, one project each: what needs a broker or Docker has longer limits, and two files at a time wait for each other's processes.
 import { defineConfig } from "vitest/config";
 
-const slow = { testTimeout: 120_000, hookTimeout: 180_000, fileParallelism: false };
+const slow = { testTimeout: 120_000, hookTimeout: 180_000, maxWorkers: 2 };
 
 export default defineConfig({
   test: {

@@ -21,9 +21,9 @@ export interface RunningPlatform extends RunningRow {
 }
 
 export const BENCH_APP = fileURLToPath(new URL("../workload/app", import.meta.url));
-const BIN = fileURLToPath(new URL("../../orchestrator/bin.mjs", import.meta.url));
-const READY_TIMEOUT_MS = 180_000; // The first start on a machine makes the base images.
-const STOP_GRACE_MS = 40_000;
+export const BIN = fileURLToPath(new URL("../../orchestrator/bin.mjs", import.meta.url));
+export const READY_TIMEOUT_MS = 180_000; // The first start on a machine makes the base images.
+export const STOP_GRACE_MS = 40_000;
 
 export const platformRow = (engine: EngineKind): Row => ({
   name: `ours, ${engine}`,
@@ -74,7 +74,7 @@ export async function startPlatform(options: {
   };
 }
 
-function isReadyLine(line: string): boolean {
+export function isReadyLine(line: string): boolean {
   if (!line.startsWith("{")) return false;
   const value: unknown = JSON.parse(line);
   return typeof value === "object" && value !== null && "event" in value && value.event === "ready";

@@ -14,6 +14,7 @@ import type { Engine } from "../engines/engine.ts";
 import type { Hosting } from "../hosting/hosting.ts";
 import type { HostedApp } from "../hosting/hosted-app.ts";
 import { createPlaces } from "../places.ts";
+import type { UsedBuilds } from "../releases/used-builds.ts";
 import { createTurn } from "../turn.ts";
 import {
   type Delivery,
@@ -78,7 +79,7 @@ export interface DeliveriesParts {
   readonly logs: DeliveryLogs;
   readonly shop: BuildShop;
   readonly engine: Pick<Engine, "build" | "openBuilder">;
-  readonly onUse: (buildId: string) => void;
+  readonly used: Pick<UsedBuilds, "during">;
   readonly clock: Clock;
   readonly sitesFolder: string;
   /** From the app's repository. */
@@ -222,7 +223,7 @@ class PlatformDeliveries implements Deliveries {
 
   /** Null where the orchestrator is being stopped in the middle of it. */
   async #endingOf(running: Running, { place, checkOut, change }: RunOrder): Promise<Ending | null> {
-    const { folder, shop, engine, onUse, clock, sitesFolder } = this.#parts;
+    const { folder, shop, engine, used, clock, sitesFolder } = this.#parts;
     const { app, log, delivery } = running;
     const own = join(folder, delivery.deliveryId);
     const { signal } = running.cancelling;
@@ -236,7 +237,7 @@ class PlatformDeliveries implements Deliveries {
         tools: (progress) => shop.tools(`delivery-${place}`, progress),
         npm: async () => shop.npm(),
         engine,
-        onUse,
+        used,
         clock,
         sitesFolder,
         signal,

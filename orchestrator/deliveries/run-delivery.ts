@@ -18,6 +18,7 @@ import type { HostedApp } from "../hosting/hosted-app.ts";
 import { npmDevelopmentArguments, npmRunArguments } from "../npm/npm-command.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import { makeRelease } from "../releases/make-release.ts";
+import type { UsedBuilds } from "../releases/used-builds.ts";
 import type { Delivery, Step } from "./delivery.ts";
 import { NO_SCRIPTS, type OwnScripts, SCRIPTS, type Script, ownScriptsIn } from "./own-scripts.ts";
 
@@ -30,7 +31,7 @@ export interface DeliveryWork {
   readonly npm: () => Promise<OwnNpm | null>;
   readonly engine: Pick<Engine, "build" | "openBuilder">;
   readonly clock: Clock;
-  readonly onUse: (buildId: string) => void;
+  readonly used: Pick<UsedBuilds, "during">;
   readonly sitesFolder: string;
   readonly signal: AbortSignal;
   readonly isWanted: () => boolean; // Asked right before it goes live.
@@ -57,7 +58,10 @@ export async function runDelivery(work: DeliveryWork): Promise<string> {
   });
   const plan = own.scripts.length === 0 ? await installAlone(work, { folder: source, verified }) : null;
   const built = plan === null ? await runScripts(work, { source, own }) : source;
-  return inStep(work, "deploy", async () => deploy(work, plan ?? (await planned(work, { folder: built, step: "deploy" }))));
+  return inStep(work, "deploy", async () => {
+    const whole = plan ?? (await planned(work, { folder: built, step: "deploy" }));
+    return work.used.during(async (use) => deploy(work, { plan: whole, onUse: use }));
+  });
 }
 
 async function inStep<Value>({ report, signal }: DeliveryWork, step: Step, act: () => Promise<Value>): Promise<Value> {
@@ -226,8 +230,13 @@ function problemOf(outcome: BuilderOutcome): string | null {
   }
 }
 
-async function deploy(work: DeliveryWork, plan: AppPlan): Promise<string> {
-  const { app, delivery, engine, onUse, clock, sitesFolder } = work;
+interface PlannedDeploy {
+  readonly plan: AppPlan;
+  readonly onUse: (buildId: string) => void;
+}
+
+async function deploy(work: DeliveryWork, { plan, onUse }: PlannedDeploy): Promise<string> {
+  const { app, delivery, engine, clock, sitesFolder } = work;
   const { release, builtNames } = await makeRelease(plan, { appId: app.appId, engine, onUse, clock, sitesFolder });
   const functionCount = new Set(plan.functions.map((one) => one.release.name)).size;
   const rest = builtNames.length === functionCount ? "" : ", the others were there";

@@ -99,12 +99,13 @@ export interface ContainerState {
 export interface ListedContainer {
   readonly id: string;
   readonly name: string;
+  readonly imageId: string;
   readonly state: string; // "created", "running", "paused", "restarting", "removing", "exited" or "dead".
   readonly labels: Labels;
 }
 
 export interface DockerImages {
-  inspect(reference: string): Promise<ImageInfo | null>;
+  inspect(reference: string): Promise<InspectedImage | null>;
   list(query: { readonly labels: Labels }): Promise<readonly ImageInfo[]>;
   /** Makes an image of one layer out of a tar of its files. */
   importTar(
@@ -131,6 +132,10 @@ export interface ImageInfo {
   readonly labels: Labels;
   readonly bytes: number;
   readonly createdEpochMs: number;
+}
+
+export interface InspectedImage extends ImageInfo {
+  readonly layers: readonly string[]; // The undermost first: what it stands on has the first of them.
 }
 
 export interface DockerNetworks {

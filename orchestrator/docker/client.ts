@@ -4,7 +4,7 @@ import type Dockerode from "dockerode";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { describeDockerAddress, type DockerAddress } from "./address.ts";
 import { linesOf } from "./lines.ts";
-import type { ContainerState, DockerApi, DockerContainers, DockerImages, DockerNetworks, ImageInfo, Labels, NetworkInfo } from "./api.ts";
+import type { ContainerState, DockerApi, DockerContainers, DockerImages, DockerNetworks, InspectedImage, Labels, NetworkInfo } from "./api.ts";
 
 const CALL_TIMEOUT_MS = 120_000; // Of silence on one call's connection; the longest silent step is an import of 130 MB.
 const NOT_THERE = 404;
@@ -117,7 +117,13 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
       calls("listing containers", async (docker) => {
         const filters = { label: labelFilter(labels), ...(states && { status: [...states] }) };
         const found = await docker.listContainers({ all: true, filters });
-        return found.map((one) => ({ id: one.Id, name: one.Names[0]?.slice(1) ?? one.Id, state: one.State, labels: one.Labels }));
+        return found.map((one) => ({
+          id: one.Id,
+          name: one.Names[0]?.slice(1) ?? one.Id,
+          imageId: one.ImageID,
+          state: one.State,
+          labels: one.Labels,
+        }));
       }),
     logs: (container, { since, follow, signal }) =>
       streams(`reading the logs of the container ${container}`, async (docker) => {
@@ -151,7 +157,7 @@ function containerCalls(calls: Call, streams: Call): DockerContainers {
 function imageCalls(calls: Call): DockerImages {
   return {
     inspect: (reference) =>
-      calls(`inspecting the image ${reference}`, async (docker): Promise<ImageInfo | null> => {
+      calls(`inspecting the image ${reference}`, async (docker): Promise<InspectedImage | null> => {
         const found = await unless([NOT_THERE], null, docker.getImage(reference).inspect());
         return (
           found && {
@@ -160,6 +166,7 @@ function imageCalls(calls: Call): DockerImages {
             labels: found.Config.Labels ?? {},
             bytes: found.Size,
             createdEpochMs: Date.parse(found.Created),
+            layers: found.RootFS.Layers ?? [],
           }
         );
       }),

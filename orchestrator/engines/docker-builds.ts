@@ -5,12 +5,14 @@
 // running or not, is kept by Docker itself.
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { buildTar } from "../images/build-tar.ts";
+import type { OutdatedImage } from "../images/outdated.ts";
+import { removeImages } from "../images/remove-outdated.ts";
 import type { DockerApi, HostOptions, ImageInfo } from "../docker/api.ts";
 import { type BuildUse, createBuildUse } from "./build-use.ts";
 import { APP_FOLDER } from "./docker-container-options.ts";
 import { LABELS } from "../docker/labels.ts";
 import { labelsOf, selectorOf, shortHash, type Platform } from "./docker-labels.ts";
-import type { BuildSource, ExistingBuild } from "./engine.ts";
+import type { BuildSource, ExistingBuild, Removed } from "./engine.ts";
 import type { Readable } from "node:stream";
 
 const REPOSITORY = "orchestrator-build";
@@ -30,14 +32,22 @@ export interface DockerBuilds {
   list(): Promise<readonly ExistingBuild[]>;
   /** On every runtime image. */
   remove(buildId: string): Promise<void>;
+  /** Images on earlier runtime images of builds that have one on today's: nothing is started from them any more. */
+  removeOutdated(): Promise<Removed>;
   /** Containers that a build is being made in at this moment. */
   isBusyWith(containerName: string): boolean;
 }
 
-export function createDockerBuilds(docker: DockerApi, platform: Platform, runtimeImage: () => string): DockerBuilds {
+export interface RuntimeImageOf {
+  current(): string;
+  /** Makes it anew where somebody has removed it: as long as there are no builds, nothing shows that it is needed. */
+  ensure(): Promise<void>;
+}
+
+export function createDockerBuilds(docker: DockerApi, platform: Platform, runtimeImage: RuntimeImageOf): DockerBuilds {
   const underway = new Map<string, Promise<{ readonly reused: boolean }>>();
   const use: BuildUse = createBuildUse();
-  const tagOf = (buildId: string): string => `${buildId}-${shortHash(`${platform.platformId} ${runtimeImage()}`)}`;
+  const tagOf = (buildId: string): string => `${buildId}-${shortHash(`${platform.platformId} ${runtimeImage.current()}`)}`;
   const referenceOf = (buildId: string): string => `${REPOSITORY}:${tagOf(buildId)}`;
   const containerOf = (buildId: string): string => `orchestrator-${platform.platformId}-build-${buildId.slice(0, 16)}`;
   const ownImagesOf = (buildId: string): Promise<readonly ImageInfo[]> =>
@@ -53,9 +63,10 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
   // right with every image store, which a hand-made layer sent to "docker load" is not.
   const make = async (build: Made, files: () => Promise<Readable> | Readable): Promise<void> => {
     const name = containerOf(build.buildId);
+    await runtimeImage.ensure();
     await docker.containers.remove(name);
     const container = await docker.containers.create(name, {
-      Image: runtimeImage(),
+      Image: runtimeImage.current(),
       Labels: labels(build), // The image inherits them.
       HostConfig: NEVER_STARTED,
     });
@@ -116,7 +127,7 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
     async list() {
       const [images, runtime] = await Promise.all([
         docker.images.list({ labels: selectorOf(platform, "build") }),
-        docker.images.inspect(runtimeImage()),
+        docker.images.inspect(runtimeImage.current()),
       ]);
       return existingBuilds(images, runtime?.bytes ?? 0).map((build) => ({
         ...build,
@@ -128,6 +139,10 @@ export function createDockerBuilds(docker: DockerApi, platform: Platform, runtim
         for (const { id, references } of await ownImagesOf(buildId))
           for (const reference of references.length === 0 ? [id] : references) await docker.images.remove(reference);
       }),
+    async removeOutdated() {
+      const images = await docker.images.list({ labels: selectorOf(platform, "build") });
+      return removeImages(docker, outdatedBuildImages(images, referenceOf));
+    },
     isBusyWith: (name) => [...underway.keys()].some((buildId) => name.startsWith(containerOf(buildId))),
   };
 }
@@ -158,4 +173,14 @@ export function existingBuilds(images: readonly ImageInfo[], runtimeBytes: numbe
     builds.set(buildId, { buildId, bytes: known.bytes + bytes, madeEpochMs });
   }
   return [...builds.values()];
+}
+
+/** Those of builds that have another image, the current one. */
+export function outdatedBuildImages(images: readonly ImageInfo[], currentOf: (buildId: string) => string): OutdatedImage[] {
+  const buildOf = ({ labels }: ImageInfo): string => labels[LABELS.build] ?? "";
+  const isCurrent = (image: ImageInfo): boolean => image.references.includes(currentOf(buildOf(image)));
+  const current = new Set(images.filter(isCurrent).map(buildOf));
+  return images
+    .filter((image) => current.has(buildOf(image)) && !isCurrent(image))
+    .map((image) => ({ references: image.references.length === 0 ? [image.id] : image.references, bytes: bytesLabelOf(image) ?? 0 }));
 }

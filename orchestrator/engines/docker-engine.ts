@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { IMAGE_LABEL } from "../images/node-base.ts";
 import { ensureNpmImage } from "../images/npm-image.ts";
 import { ensureRuntimeImage, type RuntimeImageOptions } from "../images/runtime-image.ts";
+import { removeOutdatedImages } from "../images/remove-outdated.ts";
 import { sharedImageBytes } from "../images/shared-bytes.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import { createTurn } from "../turn.ts";
@@ -18,7 +19,7 @@ import { installInContainer } from "./docker-install.ts";
 import { watchDockerExits } from "./docker-exits.ts";
 import { followDockerLogs } from "./docker-follow.ts";
 import { instanceContainerName, observedInstance, selectorOf, type Platform, type Role } from "./docker-labels.ts";
-import { ensureInstallNetwork, ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
+import { doOthersInstall, ensureInstallNetwork, ensureNetworks, removeNetworks, type Subnets } from "./docker-networks.ts";
 import { createDockerWall } from "./docker-wall.ts";
 import type { Builder, DiskUse, Engine, InstanceSpec } from "./engine.ts";
 
@@ -49,7 +50,15 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     assert(prepared.runtimeImage !== null, "prepare() comes first");
     return prepared.runtimeImage;
   };
-  const builds = createDockerBuilds(docker, platform, runtimeImage);
+  const runtimeTurn = createTurn();
+  const makeRuntime = async (): Promise<void> => {
+    prepared.runtimeImage = (await ensureRuntimeImage(docker, options)).reference;
+  };
+  const ensureRuntime = (): Promise<void> =>
+    runtimeTurn(async () => {
+      if ((await docker.images.inspect(runtimeImage())) === null) await makeRuntime();
+    });
+  const builds = createDockerBuilds(docker, platform, { current: runtimeImage, ensure: ensureRuntime });
   const wall = createDockerWall(docker, platform, { image: runtimeImage, via: options.wallThrough ?? "any" });
   const inUse = new Set<string>(); // Containers of instances that are being made, and of installs and builders.
   const nameOf = (instanceId: string): string => instanceContainerName(platform.platformId, instanceId);
@@ -58,12 +67,15 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     wallTurn(async () => {
       prepared.hole = await wall.raise(prepared.broker);
     });
+  let npmImage: string | null = null; // Of the last install or builder.
   const outwardTurn = createTurn(); // Docker takes it for a mistake when the same network is made twice.
   /** What containers that reach the outside only are made from; made with the first of them, as is their network: most apps have none. */
   const outwardImage = (npm: OwnNpm): Promise<string> =>
     outwardTurn(async () => {
       const image = await ensureNpmImage(docker, { ...options, npmFolder: npm.folder });
+      npmImage = image;
       await ensureInstallNetwork(docker, platform);
+      await ensureRuntime(); // The wall may be put up from within it.
       await raiseWall(); // Docker has put rules for the new network before ours.
       return image;
     });
@@ -75,7 +87,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     },
     async prepare() {
       await docker.engineInfo();
-      prepared.runtimeImage = (await ensureRuntimeImage(docker, options)).reference;
+      await runtimeTurn(makeRuntime);
       prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
       await raiseWall();
       await removeHalfMade(docker, platform, (name) => inUse.has(name) || builds.isBusyWith(name));
@@ -113,6 +125,15 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     },
     listBuilds: () => builds.list(),
     removeBuild: (buildId) => builds.remove(buildId),
+    async removeOutdated() {
+      const older = await builds.removeOutdated();
+      const images = await removeOutdatedImages(docker, {
+        currentReferences: [runtimeImage(), ...(npmImage === null ? [] : [npmImage])],
+        othersInstall: await doOthersInstall(docker, platform),
+        nowEpochMs: now(),
+      });
+      return { count: older.count + images.count, bytes: older.bytes + images.bytes };
+    },
     diskUse: async () => diskUse(docker, await builds.list()),
     async start(spec) {
       const name = nameOf(spec.instanceId);

@@ -46,6 +46,12 @@ export async function ensureInstallNetwork(docker: DockerApi, platform: Platform
   });
 }
 
+/** Whether another platform has such a network: it is made with the first install, and goes with its platform. */
+export async function doOthersInstall(docker: DockerApi, { platformId }: Platform): Promise<boolean> {
+  const networks = await docker.networks.list({ labels: { [LABELS.platform]: "", [LABELS.role]: "network" } });
+  return networks.some(({ name }) => /^orchestrator-.+-install$/.test(name) && name !== installNetworkName(platformId));
+}
+
 async function ensureNetwork(docker: DockerApi, options: NetworkOptions): Promise<string> {
   let found = await docker.networks.inspect(options.name);
   const isAsWanted = found !== null && Object.entries(options.bridgeOptions).every(([name, value]) => found?.bridgeOptions[name] === value);

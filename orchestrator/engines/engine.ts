@@ -27,6 +27,11 @@ export interface Engine {
   listBuilds(): Promise<readonly ExistingBuild[]>;
   /** Removes a build. One that an instance was made from, or that is being made or started just now, is left without a word, as is an unknown one. */
   removeBuild(buildId: string): Promise<void>;
+  /**
+   * Removes what only earlier versions of the platform needed, and caches that have grown too large: runtimes, and images that no build
+   * stands on and no container was made from. What another platform of the same engine may need stays.
+   */
+  removeOutdated(): Promise<Removed>;
   /** How much room everything takes that the engine keeps for this platform. */
   diskUse(): Promise<DiskUse>;
 
@@ -118,6 +123,11 @@ export interface ExistingBuild {
   readonly buildId: string;
   readonly bytes: number; // Of its own: what it shares with others is not in it.
   readonly madeEpochMs: number; // Or when this orchestrator last asked for it, where that is later.
+}
+
+export interface Removed {
+  readonly count: number;
+  readonly bytes: number;
 }
 
 export interface DiskUse {

@@ -13,6 +13,7 @@ import { openBuilderHere, removeLeftBuilder } from "./process-builder.ts";
 import { createBuilds, existingBuilds } from "./process-builds.ts";
 import { createExitWatch, repeatUntil } from "./process-exits.ts";
 import { installHere } from "./process-install.ts";
+import { createNpmCache } from "./process-npm-cache.ts";
 import { makeTraversable, removeFolder, removeHalfMade } from "./process-folders.ts";
 import { findInstances, readInstance, removeDeadInstances, startInstance, stopInstance } from "./process-instances.ts";
 import { layoutOf } from "./process-layout.ts";
@@ -51,6 +52,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const exits = createExitWatch();
   const builds = createBuilds();
   const use = createBuildUse();
+  const npmCache = createNpmCache(options.home);
   const starting = new Set<string>();
   const builders = new Map<string, Builder>();
   let prepared: Prepared | null = null;
@@ -84,8 +86,10 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     const { layout, users } = ready();
     const uid = users === null ? null : await userForNpm(order, { ...options, users });
     const files = layout.builder(order.id);
-    const cacheFolder = uid === null ? join(options.home, "npm-cache") : join(files.home, ".npm");
+    const cacheFolder = uid === null ? npmCache.folder : join(files.home, ".npm");
+    const endUse = npmCache.use();
     const forget = (): void => {
+      endUse();
       builders.delete(order.id);
       if (uid !== null) users?.release(uid);
     };
@@ -141,12 +145,22 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     build: (source) => use.during(source.buildId, () => builds.make(ready().layout.build(source.buildId), source.files)),
     listBuilds,
     removeBuild: (buildId) => use.remove(buildId, () => removeBuild(buildId)),
+    async removeOutdated() {
+      const { layout, runtime } = ready();
+      const found = await findInstances(layout);
+      const runtimes = await removeOtherRuntimes(layout, new Set([runtime.hash, ...found.map(({ record }) => record.runtimeHash)]));
+      const cache = await npmCache.bound();
+      return { count: runtimes.count + cache.count, bytes: runtimes.bytes + cache.bytes };
+    },
     async diskUse() {
       return diskUse(ready().layout, await listBuilds());
     },
     openBuilder,
 
-    install: (order) => installHere(order, { nodePath: options.nodePath, home: options.home }),
+    async install(order) {
+      const endUse = npmCache.use();
+      return installHere(order, { nodePath: options.nodePath, cache: npmCache.folder }).finally(endUse);
+    },
     start: (spec) => use.during(spec.buildId, () => start(spec)),
     stop,
     async list() {

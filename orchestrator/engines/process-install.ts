@@ -7,8 +7,7 @@ import { NPM_CLI } from "../npm/own-npm.ts";
 import { npmArguments, npmEnvironment } from "../npm/npm-command.ts";
 import type { InstallOrder, InstallOutcome } from "./engine.ts";
 
-export async function installHere(order: InstallOrder, { nodePath, home }: { nodePath: string; home: string }): Promise<InstallOutcome> {
-  const cache = join(home, "npm-cache");
+export async function installHere(order: InstallOrder, { nodePath, cache }: { nodePath: string; cache: string }): Promise<InstallOutcome> {
   await mkdir(cache, { recursive: true, mode: 0o700 });
   const settings = join(order.into, ".npm-settings");
   await mkdir(settings, { mode: 0o700 });

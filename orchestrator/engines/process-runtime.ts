@@ -7,10 +7,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import type { Removed } from "./engine.ts";
 import { holdsFiles, makeFolder } from "./process-folders.ts";
 import type { FolderFile } from "./process-folders.ts";
 import { GUARD_FILE, GUARD_SOURCE } from "./process-guard.ts";
 import type { Layout } from "./process-layout.ts";
+import { heldBytesOf } from "./process-trees.ts";
 
 export interface RuntimeBundle {
   readonly hash: string;
@@ -39,9 +41,11 @@ export async function installRuntime(bundle: RuntimeBundle, options: { layout: L
 }
 
 /** Those that neither a new nor a running instance needs. */
-export async function removeOtherRuntimes(layout: Layout, hashesInUse: ReadonlySet<string>): Promise<void> {
-  const names = (await readdir(layout.runtimes)).filter((name) => !hashesInUse.has(name));
-  await Promise.all(names.map((name) => rm(join(layout.runtimes, name), { recursive: true, force: true })));
+export async function removeOtherRuntimes(layout: Layout, hashesInUse: ReadonlySet<string>): Promise<Removed> {
+  const folders = (await readdir(layout.runtimes)).filter((name) => !hashesInUse.has(name)).map((name) => join(layout.runtimes, name));
+  const bytes = await Promise.all(folders.map(heldBytesOf));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+  return { count: folders.length, bytes: bytes.reduce((sum, held) => sum + held, 0) };
 }
 
 /** With the rights that an instance has, so that a Node which lacks one of the flags is found out now. */

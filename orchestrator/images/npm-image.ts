@@ -10,7 +10,7 @@ import { PROGRAMS, ownProgramEntries } from "./own-programs.ts";
 import { type TarEntry, packTar } from "./tar.ts";
 
 export const NPM_PATH = "/opt/npm/bin/npm-cli.js";
-const REPOSITORY = "orchestrator-npm";
+export const NPM_REPOSITORY = "orchestrator-npm";
 const DOCKERFILE = `ARG NODE_IMAGE
 FROM \${NODE_IMAGE}
 COPY root /
@@ -29,7 +29,7 @@ export async function ensureNpmImage(docker: DockerApi, options: NodeBaseOptions
     .update(manifest)
     .digest("hex")
     .slice(0, 16);
-  const reference = `${REPOSITORY}:${hash}`;
+  const reference = `${NPM_REPOSITORY}:${hash}`;
   if ((await docker.images.inspect(reference)) !== null) return reference;
   options.progress("building the image that packages are installed in");
   const labels = { [IMAGE_LABEL]: "npm", [ORIGIN_LABEL]: `${base.origin} ${base.id}` };

@@ -21,6 +21,7 @@ import type { HostedApp } from "../hosting/hosted-app.ts";
 import { type Hosting, type HostingParts, createHosting } from "../hosting/hosting.ts";
 import type { ControlBus } from "../nats/control-bus.ts";
 import type { BrokerKeys } from "../nats/keys.ts";
+import type { UsedBuilds } from "../releases/used-builds.ts";
 import { createFolderVariableStore } from "../variables/folder-variables.ts";
 import { createVariableStore } from "../variables/variable-store.ts";
 import { sitesFolderOf } from "./own-gateways.ts";
@@ -37,7 +38,7 @@ export interface HostedParts extends Pick<HostingParts, "bus" | "state" | "fleet
   readonly home: string;
   readonly engine: Engine;
   readonly shop: BuildShop;
-  readonly onUse: (buildId: string) => void;
+  readonly used: UsedBuilds;
   readonly clock: Clock;
   readonly app: AppSource | null;
   readonly bus: ControlBus;
@@ -82,7 +83,7 @@ export async function openHosted(parts: HostedParts): Promise<Hosted> {
     logs: createDeliveryLogs(join(home, "deliveries")),
     shop,
     engine,
-    onUse: parts.onUse,
+    used: parts.used,
     clock,
     sitesFolder: sitesFolderOf(home),
     checkOut:

@@ -32,6 +32,8 @@ export interface Deployer {
   live(environment: Environment): Release | null;
   /** Tells the gateways of hosts that have changed. */
   tell(): Promise<void>;
+  /** Does something at a moment in which no release of the app is recorded and none is put live. */
+  whileStill<Value>(work: () => Promise<Value>): Promise<Value>;
   /** Takes the app off its gateways, then lets its instances go. Nothing can be deployed afterwards. */
   remove(): Promise<void>;
   /** Deploys that wait for instances fail at once, and leave what is live. */
@@ -109,6 +111,10 @@ class AppDeployer implements Deployer {
 
   async tell(): Promise<void> {
     await this.#environments.tell();
+  }
+
+  async whileStill<Value>(work: () => Promise<Value>): Promise<Value> {
+    return this.#inTurn(work);
   }
 
   giveUp(): void {

@@ -1,22 +1,35 @@
-// Which builds were asked for lately: a release that names them may not be recorded yet.
+// Which builds deploys use now, and which they have used lately: until a deploy is over, its release may not be recorded yet.
 import { BUILD_GRACE_MS } from "../../runtime-image/contract/limits.ts";
 import type { Clock } from "../clock.ts";
 
 export interface UsedBuilds {
-  readonly add: (buildId: string) => void;
-  readonly has: (buildId: string) => boolean;
+  /** Work that uses builds, from before it asks for the first one until the release that names them is recorded or given up. */
+  during<Value>(work: (use: (buildId: string) => void) => Promise<Value>): Promise<Value>;
+  /** Whether some work uses it now, or used it at that moment or later; known for BUILD_GRACE_MS. */
+  isUsedSince(buildId: string, epochMs: number): boolean;
 }
 
-const COUNT_SWEPT_AT = 10_000; // Then those that are not lately any more are let go of.
+const COUNT_SWEPT_AT = 10_000; // Then those that are long over are let go of.
 
 export function createUsedBuilds(clock: Clock): UsedBuilds {
-  const usedEpochMs = new Map<string, number>();
-  const isLately = (epochMs: number | undefined): boolean => epochMs !== undefined && clock.nowEpochMs() - epochMs < BUILD_GRACE_MS;
+  const underway = new Set<ReadonlySet<string>>();
+  const lastUsedEpochMs = new Map<string, number>();
+  const sweep = (nowEpochMs: number): void => {
+    for (const [buildId, epochMs] of lastUsedEpochMs) if (nowEpochMs - epochMs >= BUILD_GRACE_MS) lastUsedEpochMs.delete(buildId);
+  };
   return {
-    add(buildId) {
-      if (usedEpochMs.size >= COUNT_SWEPT_AT) for (const [known, epochMs] of usedEpochMs) if (!isLately(epochMs)) usedEpochMs.delete(known);
-      usedEpochMs.set(buildId, clock.nowEpochMs());
+    async during(work) {
+      const used = new Set<string>();
+      underway.add(used);
+      try {
+        return await work((buildId) => used.add(buildId));
+      } finally {
+        underway.delete(used);
+        const nowEpochMs = clock.nowEpochMs();
+        if (lastUsedEpochMs.size >= COUNT_SWEPT_AT) sweep(nowEpochMs);
+        for (const buildId of used) lastUsedEpochMs.set(buildId, nowEpochMs);
+      }
     },
-    has: (buildId) => isLately(usedEpochMs.get(buildId)),
+    isUsedSince: (buildId, epochMs) => [...underway].some((used) => used.has(buildId)) || (lastUsedEpochMs.get(buildId) ?? -1) >= epochMs,
   };
 }

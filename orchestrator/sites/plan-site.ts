@@ -2,7 +2,7 @@
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { SiteFile } from "../../runtime-image/contract/snapshot.ts";
 import type { SiteSource } from "../apps/app-source.ts";
-import { mapAtOnce } from "./at-once.ts";
+import { mapAtOnce } from "../at-once.ts";
 import { type Encoding, ENCODINGS, SIBLINGS, type Variants, variantsOf } from "./compress.ts";
 import { externalNames, fingerprintNames, looksFingerprinted, rewriteReferences, sha256 } from "./fingerprint.ts";
 import { type FolderFile, readSiteFolder } from "./site-folder.ts";

@@ -3,7 +3,7 @@ import type { Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ERROR_PAGE_BYTES_MAX, SITE_BYTES_MAX, SITE_FILE_COUNT_MAX, SITE_FOLDER_DEPTH_MAX } from "../../runtime-image/contract/limits.ts";
-import { mapAtOnce } from "./at-once.ts";
+import { mapAtOnce } from "../at-once.ts";
 
 export interface FolderFile {
   readonly path: string; // Below the folder, with "/".

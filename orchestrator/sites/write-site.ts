@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SITE_COUNT_KEPT, SITE_GRACE_MS } from "../../runtime-image/contract/limits.ts";
 import type { SiteIndex } from "../../runtime-image/contract/snapshot.ts";
 import { writeFileAtomic } from "../processes/atomic-file.ts";
-import { mapAtOnce } from "./at-once.ts";
+import { mapAtOnce } from "../at-once.ts";
 import type { PlannedSite } from "./site.ts";
 
 const WRITES_AT_ONCE = 8; // Each waits for the disk; more at once share its flushes.

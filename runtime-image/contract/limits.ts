@@ -241,6 +241,8 @@ export const RELEASE_COUNT_KEPT = 20; // The latest of an app, and
 export const RELEASE_KEPT_MS = 14 * 86_400_000; // those that are younger, and those that are live or can be gone back to at once.
 export const COLLECT_INTERVAL_MS = 3_600_000;
 export const BUILD_GRACE_MS = 3_600_000; // What was made a moment ago may belong to a release that is not recorded yet.
+export const IMAGE_GRACE_MS = 86_400_000; // An image that nothing stands on yet may be that of another platform, which is being tried out.
+export const NPM_CACHE_BYTES_MAX = 2_000_000_000; // Of the engine "process"; a cache that is larger is begun anew.
 export const RELEASE_COUNT_KEPT_MAX = 100; // Of an app, however young they are.
 export const ROLLBACK_COUNT_KEPT = 10; // Releases before the one that is live, in each environment.
 

@@ -28,6 +28,7 @@ interface Options {
   readonly handler: Handler;
   readonly adapter: PayloadAdapter;
   readonly facts: FunctionFacts;
+  readonly concurrency: number; // Requests at once. Gateways keep to it, each for itself: while one takes over from another, there are two.
   readonly folder: string;
   readonly log: Log;
   readonly held: HeldAnswers;
@@ -40,7 +41,7 @@ interface Invocation {
   readonly replyTo: string;
   readonly deadlineMs: number;
   readonly context: InvocationContext;
-  state: "open" | "answered" | "expired";
+  state: "waiting" | "open" | "answered" | "expired";
   isLateNoted: boolean;
 }
 
@@ -61,12 +62,16 @@ function codeOf(thrown: unknown): ErrorCode {
 export function createInvoker(options: Options): Invoker {
   const { adapter, handler, log, publish } = options;
   const inFlight = new Set<Invocation>();
+  const waiting: { readonly invocation: Invocation; readonly body: Uint8Array }[] = [];
+  let openCount = 0;
 
   const answer = (replyTo: string, header: AnswerHeader, body?: Uint8Array) => publish(replyTo, encodeEnvelope(header, body));
 
   const close = (invocation: Invocation, state: "answered" | "expired") => {
+    if (invocation.state === "open") openCount -= 1;
     invocation.state = state;
     inFlight.delete(invocation);
+    if (waiting.length > 0) queueMicrotask(beginNext); // When the answer of this one is on its way.
     options.shared.setRequestCount(inFlight.size);
     InvocationContext.release(invocation.context);
   };
@@ -144,6 +149,20 @@ export function createInvoker(options: Options): Invoker {
     else answer(invocation.replyTo, { v: ENVELOPE_VERSION, kind: "held", status, headers, bodyBytes, streamId: options.held.hold(body) });
   };
 
+  const begin = (invocation: Invocation, body: Uint8Array) => {
+    invocation.state = "open";
+    openCount += 1;
+    invocations.run(invocation, call, invocation, body);
+  };
+
+  const beginNext = () => {
+    while (openCount < options.concurrency) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      if (next.invocation.state === "waiting") begin(next.invocation, next.body); // Others have expired meanwhile.
+    }
+  };
+
   const call = (invocation: Invocation, body: Uint8Array) => {
     const callback = (thrown: unknown, value: unknown) => {
       if (thrown === null || thrown === undefined) succeed(invocation, value);
@@ -181,10 +200,11 @@ export function createInvoker(options: Options): Invoker {
       }
       const deadlineMs = performance.now() + header.timeoutMs;
       const context = new InvocationContext(header, options.facts, deadlineMs);
-      const invocation: Invocation = { header, replyTo, deadlineMs, context, state: "open", isLateNoted: false };
+      const invocation: Invocation = { header, replyTo, deadlineMs, context, state: "waiting", isLateNoted: false };
       inFlight.add(invocation);
       options.shared.setRequestCount(inFlight.size);
-      invocations.run(invocation, call, invocation, body);
+      if (openCount < options.concurrency) begin(invocation, body);
+      else waiting.push({ invocation, body });
     },
     failCurrent(thrown) {
       const invocation = invocations.getStore();

@@ -69,6 +69,7 @@ async function serve(instance: Instance, parts: { bus: Bus; handler: Handler; lo
     handler: parts.handler,
     adapter: adapterFor(manifest),
     facts,
+    concurrency: manifest.concurrency,
     folder: manifest.folder,
     log,
     held,

@@ -35,7 +35,7 @@ describe("a container in Docker's list", () => {
     configId: "c0f1",
   } as InstanceSpec;
   const labels = instanceLabels({ platformId: "p1", homeLabel: "/h" }, spec, 42);
-  const container = (state: string) => ({ id: "c1", name: "n", state, labels });
+  const container = (state: string) => ({ id: "c1", name: "n", imageId: "sha256:1", state, labels });
 
   it.each(["running", "paused"])("runs while Docker calls it %s", (state) => {
     expect(observedInstance(container(state))).toEqual({

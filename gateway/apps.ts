@@ -3,6 +3,7 @@ import type { GatewayStatus } from "../runtime-image/contract/gateway-config.ts"
 import type { BrokerAccess } from "../runtime-image/contract/instance-manifest.ts";
 import type { AppSnapshot } from "../runtime-image/contract/snapshot.ts";
 import type { AppUpstream } from "./app-upstream.ts";
+import { createHosts } from "./hosts.ts";
 import { buildRouteTable } from "./routing/table.ts";
 import type { TargetFacts } from "./routing/target.ts";
 import type { OpenSite, Site } from "./sites/site.ts";
@@ -31,15 +32,10 @@ export interface Apps {
 
 export type OpenUpstream = (appId: string, access: BrokerAccess) => AppUpstream;
 
-interface Lookup {
-  readonly byHost: ReadonlyMap<string, ServedApp>;
-  readonly fallback: ServedApp | null;
-}
-
 export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps {
   const apps = new Map<string, ServedApp>();
   const retired = new Set<AppUpstream>();
-  let lookup: Lookup = { byHost: new Map(), fallback: null };
+  const hosts = createHosts<ServedApp>();
 
   const retire = (upstream: AppUpstream, successor: AppUpstream | null): void => {
     retired.add(upstream);
@@ -60,20 +56,20 @@ export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps
   };
 
   return {
-    find: (host) => lookup.byHost.get(host) ?? lookup.fallback,
+    find: hosts.find,
     put(snapshot) {
       const live = apps.get(snapshot.appId)?.live ?? null;
       const before = live?.upstream ?? null;
       const app = serve(snapshot, live);
       apps.set(snapshot.appId, app);
-      lookup = lookupOf(apps);
+      hosts.put(snapshot, app);
       const after = app.live?.upstream ?? null;
       if (before !== null && before !== after) retire(before, after);
     },
     remove(appId) {
       const upstream = apps.get(appId)?.live?.upstream;
       apps.delete(appId);
-      lookup = lookupOf(apps);
+      hosts.remove(appId);
       if (upstream !== undefined) retire(upstream, null);
     },
     sweep(now) {
@@ -85,7 +81,13 @@ export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps
         retired.delete(upstream);
       }
     },
-    connected: () => Object.fromEntries([...apps].flatMap(([appId, { live }]) => (live === null ? [] : [[appId, live.upstream.isUp()]]))),
+    connected: () =>
+      Object.fromEntries(
+        [...apps].flatMap(([appId, { live }]) => {
+          const isUp = live?.upstream.isUp() ?? null;
+          return isUp === null ? [] : [[appId, isUp]];
+        }),
+      ),
     sites: () =>
       Object.fromEntries(
         [...apps].flatMap(([appId, { live }]) => (live === null || live.site === null ? [] : [[appId, live.site.files !== null]])),
@@ -95,18 +97,6 @@ export function createApps(openUpstream: OpenUpstream, openSite: OpenSite): Apps
       await Promise.all([...live, ...retired].map(async (upstream) => upstream?.close()));
     },
   };
-}
-
-// Where two apps claim the same host, the first by id has it, whichever came first.
-function lookupOf(apps: ReadonlyMap<string, ServedApp>): Lookup {
-  const byHost = new Map<string, ServedApp>();
-  let fallback: ServedApp | null = null;
-  const ordered = [...apps.values()].toSorted((left, right) => (left.snapshot.appId < right.snapshot.appId ? -1 : 1));
-  for (const app of ordered) {
-    for (const host of app.snapshot.hosts) if (!byHost.has(host)) byHost.set(host, app);
-    if (app.snapshot.isDefault) fallback ??= app;
-  }
-  return { byHost, fallback };
 }
 
 const isSame = (left: BrokerAccess, right: BrokerAccess): boolean =>

@@ -38,7 +38,9 @@ function createGateway({ config, path, hash: configHash }: ReadConfig, log: Log)
   const snapshots = createSnapshots();
   let isReady = false;
   let isSpeaking = !isSuccessor(); // Until it serves, the one before it answers.
-  const openUpstream: OpenUpstream = (appId, access) => openAppUpstream({ appId, access, gatewayId, clock: systemClock, log });
+  // Before a successor serves, it has links to whatever the one before it may be asked for.
+  const openUpstream: OpenUpstream = (appId, access) =>
+    openAppUpstream({ appId, access, opensAtOnce: !isSpeaking, gatewayId, clock: systemClock, log });
   const apps = createApps(openUpstream, createSiteOpener(config.sitesFolder, { nowMs: systemClock.nowMs, log }));
   const staticFiles = createStaticFiles({ sitesFolder: config.sitesFolder, nowMs: systemClock.nowMs, log });
   const proxy = createProxy({ nowMs: systemClock.nowMs, log });

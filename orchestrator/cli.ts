@@ -39,6 +39,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddC
   "The platform:": {
     token: async () => (await import("./commands/token-command.ts")).addToken,
     audit: async () => (await import("./commands/audit-command.ts")).addAudit,
+    collect: async () => (await import("./commands/collect-command.ts")).addCollect,
     gateway: async () => (await import("./commands/gateway-command.ts")).addGateway,
     image: async () => (await import("./commands/image-command.ts")).addImage,
     nats: async () => (await import("./commands/nats-command.ts")).addNats,

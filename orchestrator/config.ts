@@ -14,6 +14,7 @@ export interface PlatformSettings {
   readonly productionPort: number;
   readonly apiPort: number;
   readonly listen: readonly string[]; // Addresses of this machine that the gateways answer on.
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null; // Null: the gateways speak HTTP.
   readonly natsUrl: string | null;
   readonly trustedProxies: readonly string[];
   readonly leavesRunning: boolean; // At its end gateways, broker and instances go on, for the next orchestrator to take over.
@@ -36,6 +37,8 @@ export interface PlatformFlags {
   readonly productionPort: string;
   readonly apiPort: string;
   readonly listen?: readonly string[];
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
   readonly nats?: string;
   readonly home?: string;
   readonly trustProxy?: readonly string[];
@@ -83,6 +86,8 @@ export function platformSettings(
   for (const address of listen)
     if (isIP(address) === 0) problems.push(`--listen: should be an address such as 0.0.0.0, :: or 192.0.2.7, got "${address}"`);
   if (new Set(listen).size < listen.length) problems.push(`--listen: should name each address once, got ${listen.join(" ")}`);
+  const { tlsCert, tlsKey } = flags;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) problems.push("--tls-cert and --tls-key: should be given together");
   const natsUrl = flags.nats ?? null;
   if (natsUrl !== null && !isNatsUrl(natsUrl)) problems.push(`--nats: should be a URL such as nats://192.0.2.1:4222, got "${natsUrl}"`);
   const trustedProxies = flags.trustProxy ?? [];
@@ -96,6 +101,7 @@ export function platformSettings(
     productionPort,
     apiPort,
     listen,
+    tls: tlsCert === undefined || tlsKey === undefined ? null : { certFile: resolve(tlsCert), keyFile: resolve(tlsKey) },
     natsUrl,
     trustedProxies,
     leavesRunning: flags.leaveRunning ?? false,

@@ -78,8 +78,10 @@ export function outliveReaders(): void {
 
 /** A command whose reader goes away, as "head" does, ends as other programs do: at once, and without a word. */
 export function endWithReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => process.exit(EXIT_BROKEN_PIPE));
+  for (const stream of [process.stdout, process.stderr]) if (!stream.listeners("error").includes(endNow)) stream.on("error", endNow);
 }
+
+const endNow = (): void => process.exit(EXIT_BROKEN_PIPE);
 
 const EXIT_BROKEN_PIPE = 141; // As a shell says of what SIGPIPE ended.
 

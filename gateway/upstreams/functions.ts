@@ -1,7 +1,8 @@
 // The broker, as the gateway sees it: links that come back by themselves, and the bucket of snapshots. Nothing else here knows its client.
-import { connect, jwtAuthenticator, type ConnectionOptions, type Msg, type NatsConnection } from "nats";
+import { connect, type ConnectionOptions, type Msg, type NatsConnection } from "nats";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
 import { BROKER_PAYLOAD_BYTES_MAX } from "../../runtime-image/contract/limits.ts";
+import { signNonce } from "../../runtime-image/runtime/nonce-signature.ts";
 
 export interface Delivery {
   readonly subject: string;
@@ -108,7 +109,7 @@ function connectionOptions(options: LinkOptions, state: LinkState): ConnectionOp
   const tuned: ConnectionOptions & { pendingLimit: number } = {
     servers: access.url,
     name,
-    ...(access.jwt === "" ? {} : { authenticator: jwtAuthenticator(access.jwt, new TextEncoder().encode(access.seed)) }),
+    ...(access.jwt === "" ? {} : { authenticator: (nonce?: string) => ({ jwt: access.jwt, sig: signNonce(access.seed, nonce ?? "") }) }),
     reconnect: true,
     maxReconnectAttempts: -1,
     reconnectDelayHandler: () => reconnectDelayMs(state),

@@ -3,6 +3,7 @@ import { type AppRouteParts, appRoutes } from "./app-routes.ts";
 import { type BackupRouteParts, backupRoutes } from "./backup-routes.ts";
 import { type DataRouteParts, dataRoutes } from "./data-routes.ts";
 import { type DeliveryRouteParts, deliveryRoutes } from "./delivery-routes.ts";
+import { type DiskRouteParts, diskRoutes } from "./disk-routes.ts";
 import { openApiDocument } from "./openapi.ts";
 import { type ReleaseRouteParts, releaseRoutes } from "./release-routes.ts";
 import { type ApiRoute, Type, route } from "./route.ts";
@@ -19,7 +20,8 @@ export interface ApiParts
     TokenParts,
     VariablesRouteParts,
     DataRouteParts,
-    BackupRouteParts {
+    BackupRouteParts,
+    DiskRouteParts {
   readonly port: number;
 }
 
@@ -33,6 +35,7 @@ export function apiRoutes(parts: ApiParts): readonly ApiRoute[] {
     ...variablesRoutes(parts),
     ...dataRoutes(parts),
     ...backupRoutes(parts),
+    ...diskRoutes(parts),
   ];
   const described: ApiRoute[] = [
     ...routes,

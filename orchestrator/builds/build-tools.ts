@@ -1,6 +1,6 @@
 // Puts together what it takes to find an app's packages: a workspace, what was learnt of packages before, and a way to install them.
 import { join } from "node:path";
-import type { Engine } from "../engines/engine.ts";
+import type { Engine, Removed } from "../engines/engine.ts";
 import { type OwnNpm, findOwnNpm } from "../npm/own-npm.ts";
 import type { BuildTools } from "./build-plan.ts";
 import { createInstaller } from "./installs.ts";
@@ -12,6 +12,8 @@ export interface BuildShop {
   tools(place: string, progress: (line: string) => void): BuildTools;
   /** Null where this machine has none. */
   npm(): Promise<OwnNpm | null>;
+  /** Removes installs that were not used for long, where there are many. */
+  collect(): Promise<Removed>;
   /** Ends what is being installed. */
   close(): Promise<void>;
 }
@@ -38,6 +40,7 @@ export function createBuildShop(parts: {
   return {
     tools: (place, progress) => ({ ...placeOf(place), install: async (request) => installer.install(request, progress) }),
     npm,
+    collect: async () => installer.collect(),
     close: async () => installer.close(),
   };
 }

@@ -2,13 +2,18 @@
 import { mkdir, mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  BUILD_GRACE_MS,
   INSTALL_COUNT_AT_ONCE,
   INSTALL_COUNT_KEPT,
   INSTALL_LOG_BYTES_MAX,
   INSTALL_TIMEOUT_MS,
 } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import type { Engine, InstallOutcome } from "../engines/engine.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { type BuildUse, createBuildUse } from "../engines/build-use.ts";
+import type { Engine, InstallOutcome, Removed } from "../engines/engine.ts";
+import { removeFolder } from "../engines/process-folders.ts";
+import { heldBytesOf } from "../engines/process-trees.ts";
 import { createPlaces } from "../places.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import type { InstallRequest } from "./install-request.ts";
@@ -17,11 +22,14 @@ export interface InstallerParts {
   readonly folder: string; // Absolute, in the home.
   readonly engine: Pick<Engine, "kind" | "install">;
   readonly findNpm: () => Promise<OwnNpm | null>;
+  readonly clock?: Clock;
 }
 
 export interface Installer {
   /** The answer is the folder of the packages. */
   install(request: InstallRequest, progress: (line: string) => void): Promise<string>;
+  /** Keeps what was used a moment ago and of the rest what was used last, so many in all; and so many logs of installs that failed. */
+  collect(): Promise<Removed>;
   /** Ends what is being installed, and resolves when nothing is. */
   close(): Promise<void>;
 }
@@ -30,11 +38,13 @@ type Progress = (line: string) => void;
 
 const LINES_NAMED = 12; // npm's last lines say what went wrong, the ones before what it did until then.
 const PART = ".making-";
+const LOG = ".log"; // Of each install, beside it; an install that fails leaves its log alone.
 
 export function createInstaller(parts: InstallerParts): Installer {
   const underway = new Map<string, Promise<string>>();
   const places = createPlaces(INSTALL_COUNT_AT_ONCE);
-  const used = new Set<string>();
+  const clock = parts.clock ?? systemClock;
+  const use = createBuildUse(() => clock.nowEpochMs()); // An install is kept from being removed as a build is.
   const closing = new AbortController();
   let npm: Promise<OwnNpm | null> | null = null;
   let swept: Promise<void> | null = null; // What an orchestrator that was killed left half made.
@@ -47,20 +57,24 @@ export function createInstaller(parts: InstallerParts): Installer {
         await (swept ??= makeRoom(parts.folder));
         await installInto(place, { request, key, npm: await npm, parts, progress, signal: closing.signal });
       });
-      await removeOld(parts.folder, used);
+      await collect();
     }
-    await utimes(place, new Date(), new Date()); // So that what is used is what is kept.
+    const now = new Date(clock.nowEpochMs());
+    await utimes(place, now, now); // So that what is used is what is kept.
     return join(place, "node_modules");
   };
+
+  const collect = async (): Promise<Removed> => removeOld(parts.folder, { use, nowEpochMs: clock.nowEpochMs() });
 
   return {
     async install(request, progress) {
       const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
-      used.add(key);
-      const running = underway.get(key) ?? install(request, { key, progress }).finally(() => underway.delete(key));
+      const begin = async (): Promise<string> => use.during(key, async () => install(request, { key, progress }));
+      const running = underway.get(key) ?? begin().finally(() => underway.delete(key));
       underway.set(key, running);
       return running;
     },
+    collect,
     async close() {
       closing.abort();
       await Promise.allSettled(underway.values()); // Whoever asked for them hears how they end.
@@ -100,7 +114,7 @@ async function installInto(place: string, { request, key, npm, parts, progress, 
       signal,
       onLine: log.add,
     });
-    const logFile = `${place}.log`;
+    const logFile = `${place}${LOG}`;
     await writeFile(logFile, log.text(), { mode: 0o600 });
     if (outcome.exitCode !== 0) throw failed(request, { outcome, lines: log.lastLines(), logFile });
     await mkdir(join(making, "node_modules"), { recursive: true }); // Everything it asked for may have been optional.
@@ -154,16 +168,35 @@ async function makeRoom(folder: string): Promise<void> {
   for (const name of halfMade) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-/** Keeps what is in use, and of the rest what was used last. */
-async function removeOld(folder: string, used: ReadonlySet<string>): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => !name.endsWith(".log") && !name.startsWith(PART));
-  const ages = await Promise.all(names.map(async (name) => ({ name, usedMs: (await stat(join(folder, name))).mtimeMs })));
-  const unused = ages.filter(({ name }) => !used.has(name)).toSorted((a, b) => b.usedMs - a.usedMs);
-  for (const { name } of unused.slice(Math.max(0, INSTALL_COUNT_KEPT - used.size))) {
-    await rm(join(folder, name), { recursive: true, force: true });
-    await rm(join(folder, `${name}.log`), { force: true });
+async function removeOld(folder: string, { use, nowEpochMs }: { readonly use: BuildUse; readonly nowEpochMs: number }): Promise<Removed> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !name.startsWith(PART)); // Nothing may have been installed yet.
+  const lastUsedEpochMs = async (name: string): Promise<number> => Math.max(await timeOf(join(folder, name)), use.lastAskedEpochMs(name));
+  const entries = await Promise.all(names.map(async (name) => ({ name, usedEpochMs: await lastUsedEpochMs(name) })));
+  const latestFirst = entries.toSorted((a, b) => b.usedEpochMs - a.usedEpochMs);
+  const installs = latestFirst.filter(({ name }) => !name.endsWith(LOG));
+  const failures = latestFirst.filter(({ name }) => name.endsWith(LOG) && !names.includes(name.slice(0, -LOG.length)));
+  for (const { name } of failures.slice(INSTALL_COUNT_KEPT)) await rm(join(folder, name), { force: true });
+  const removed = { count: 0, bytes: 0 };
+  for (const { name, usedEpochMs } of installs.slice(INSTALL_COUNT_KEPT)) {
+    // What was asked for a moment ago is being read: a plan is made of it.
+    const wasUsedLately = (): boolean => nowEpochMs - Math.max(usedEpochMs, use.lastAskedEpochMs(name)) < BUILD_GRACE_MS;
+    if (wasUsedLately()) continue;
+    await use.remove(name, async () => {
+      const bytes = await heldBytesOf(join(folder, name));
+      await removeFolder(join(folder, name)); // Half of it must not be taken for an install.
+      await rm(join(folder, `${name}${LOG}`), { force: true });
+      removed.count += 1;
+      removed.bytes += bytes;
+    });
   }
+  return removed;
 }
+
+const timeOf = async (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0, // Removed meanwhile.
+  );
 
 const isThere = async (path: string): Promise<boolean> =>
   stat(path).then(

@@ -1,8 +1,9 @@
-// What the management API answers about apps, deliveries and releases, as commands read it; an answer that is something else is told as such.
+// What the management API answers about apps, deliveries, releases and the disk, as commands read it; an answer that is something else is told as such.
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { type Static, type TSchema, Type, problemsIn } from "../api/schema.ts";
 import { DELIVERY_STATES, SOURCE_KINDS, STEPS, STEP_STATES } from "../deliveries/delivery.ts";
+import { DISK_PARTS } from "../doctor/disk-use.ts";
 import { RELEASE_OUTCOMES } from "../releases/release-book.ts";
 
 /** More than what a command reads may be there. */
@@ -102,6 +103,33 @@ export type Diff = Static<typeof DIFF>;
 
 export const ROUTE_CHANGE = open({ deliveryId: orNull(Type.String()), files: TEXTS });
 export const RESTARTED_GATEWAY = open({ environment: Type.Enum([...ENVIRONMENTS]) });
+
+export const COLLECTED = open({
+  releaseCount: Type.Number(),
+  buildCount: Type.Number(),
+  siteCount: Type.Number(),
+  installCount: Type.Number(),
+  outdatedCount: Type.Number(),
+  bytesFreed: Type.Number(),
+});
+export type Collected = Static<typeof COLLECTED>;
+
+const DISK_PART = open({ part: Type.Enum([...DISK_PARTS]), bytes: Type.Number(), fileCount: Type.Number(), isWhole: Type.Boolean() });
+const ENGINE_USE = open({
+  kind: Type.Enum(["docker", "process"]),
+  buildCount: Type.Number(),
+  buildBytes: Type.Number(),
+  imageBytes: Type.Number(),
+  freeBytes: orNull(Type.Number()),
+});
+export const DISK = open({
+  home: Type.String(),
+  parts: Type.Array(DISK_PART),
+  bytes: Type.Number(),
+  isWhole: Type.Boolean(),
+  freeBytes: orNull(Type.Number()),
+  engine: orNull(ENGINE_USE),
+});
 
 /** The answer as what it should be. */
 export function checkedAnswer<Schema extends TSchema>(schema: Schema, answer: unknown, call: string): Static<Schema> {

@@ -6,6 +6,7 @@ import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { bytesText } from "../bytes-text.ts";
 import { printLine, printNotice, showProgress } from "../log.ts";
 import { syncFolder } from "../processes/atomic-file.ts";
 import type { BackupFacts } from "../stores/backup-file.ts";
@@ -13,7 +14,6 @@ import { checkBackup } from "../stores/backup-reader.ts";
 import type { ListedVariable } from "../variables/variables.ts";
 import { EXIT_INTERRUPTED, type Settle } from "./exit-codes.ts";
 import { type PassphraseFlags, type Typed, passphraseInFile, typedPassphrase, withPassphraseFlag } from "./passphrase.ts";
-import { bytesText } from "./progress-text.ts";
 import { plural, queryOf, storePlaceOf, withStoreFlags, type StoreFlags, type StorePlace } from "./store-flags.ts";
 
 type BackupFlags = StoreFlags & PassphraseFlags;

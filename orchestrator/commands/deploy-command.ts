@@ -4,6 +4,7 @@ import { Transform } from "node:stream";
 import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { ApiClient } from "../api/client.ts";
+import { bytesText } from "../bytes-text.ts";
 import { printLine, printNotice, showProgress } from "../log.ts";
 import { packFolder } from "../sources/pack-folder.ts";
 import { BEGUN_DELIVERY, checkedAnswer } from "./answers.ts";
@@ -13,7 +14,6 @@ import { concludeDelivery } from "./conclude-delivery.ts";
 import { EXIT_INTERRUPTED, type Settle } from "./exit-codes.ts";
 import { taskStyleOf } from "./follow-delivery.ts";
 import { onInterrupts } from "./interrupts.ts";
-import { bytesText } from "./progress-text.ts";
 import { promoteRelease } from "./promote-command.ts";
 import { plural, queryOf } from "./store-flags.ts";
 

@@ -1,16 +1,19 @@
 // orchestrator doctor: what is there, what is wrong, and what to do.
-import { resolve } from "node:path";
 import type { Command } from "commander";
 import { DEFAULT_API_PORT, environmentSettings, portOf } from "../config.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { exitCodeOf, formatChecks } from "../doctor/check.ts";
+import { type Check, exitCodeOf, formatChecks } from "../doctor/check.ts";
 import { diagnose } from "../doctor/diagnose.ts";
+import type { DiskReport } from "../doctor/disk-use.ts";
 import { gatherDockerFacts } from "../doctor/docker-facts.ts";
+import { askDisk, findPlatform } from "../doctor/running-platform.ts";
 import { parseDockerAddress } from "../docker/address.ts";
 import { printLine } from "../log.ts";
+import { checkedAnswer, DISK } from "./answers.ts";
+import { diskLines } from "./disk-lines.ts";
 
 interface DoctorFlags {
-  readonly home: string;
+  readonly home?: string;
   readonly stagingPort: string;
   readonly productionPort: string;
   readonly apiPort: string;
@@ -18,11 +21,13 @@ interface DoctorFlags {
   readonly json?: boolean;
 }
 
+const HOME = ".orchestrator";
+
 export function addDoctor(program: Command, settle: (exitCode: number) => void): void {
   program
     .command("doctor")
     .description("Says what this machine has, what is wrong, and what to do.")
-    .option("--home <dir>", "the home of the platform", ".orchestrator")
+    .option("--home <dir>", `the home of the platform (default: that of the one that runs, else ${HOME})`)
     .option("--staging-port <port>", "where staging answers", "3333")
     .option("--production-port <port>", "where production answers", "3334")
     .option("--api-port <port>", "where the management API answers", String(DEFAULT_API_PORT))
@@ -44,13 +49,22 @@ async function doctor(flags: DoctorFlags): Promise<number> {
   ];
   if (problems.length > 0) throw new PlatformError("SETTING_INVALID", { problems, remedy: "See: orchestrator doctor --help" });
   const { dockerHost, natsServer, searchPath } = environmentSettings();
+  const apiPort = Number(flags.apiPort);
+  const platform = await findPlatform({ home: flags.home ?? null, apiPort, otherwise: HOME });
+  const disk = askDisk(platform, (answer) => checkedAnswer(DISK, answer, "GET /api/disk"));
   const checks = await diagnose({
-    home: resolve(flags.home),
+    home: platform.home,
     natsSearch: { explicitPath: natsServer, searchPath },
     natsUrl: flags.nats ?? null,
     ports,
     askDocker: async () => gatherDockerFacts(parseDockerAddress(dockerHost ?? undefined)),
+    askDisk: async () => disk,
   });
-  for (const line of flags.json === true ? [JSON.stringify(checks)] : formatChecks(checks)) printLine(line);
+  for (const line of flags.json === true ? [JSON.stringify({ checks, disk: await disk })] : linesOf(checks, await disk)) printLine(line);
   return exitCodeOf(checks);
 }
+
+const linesOf = (checks: readonly Check[], disk: DiskReport | null): string[] => [
+  ...(disk === null ? [] : [...diskLines(disk), ""]),
+  ...formatChecks(checks),
+];

@@ -10,6 +10,8 @@ export const withPlatformFlags = (command: Command, homePlace: string): Command 
     .option("--production-port <port>", "where production answers", "3334")
     .option("--api-port <port>", "where the management API answers", String(DEFAULT_API_PORT))
     .option("--listen <address...>", "addresses where staging and production answer (default: this machine's own, 127.0.0.1 and ::1)")
+    .option("--tls-cert <file>", "a certificate with its chain, as PEM: staging and production speak HTTPS; read again when it changes")
+    .option("--tls-key <file>", "the certificate's key, as PEM")
     .option("--nats <url>", "a nats-server of your own (see: orchestrator nats config)")
     .option("--home <dir>", `where state is kept (default: .orchestrator ${homePlace})`)
     .option("--trust-proxy <range...>", "addresses of proxies whose x-forwarded-* headers are believed")

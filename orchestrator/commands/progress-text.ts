@@ -15,8 +15,3 @@ export function progressText({ label, doneCount, totalCount, note }: Progress): 
   const filled = Math.round(share * BAR_LENGTH);
   return `${label} [${"#".repeat(filled)}${".".repeat(BAR_LENGTH - filled)}] ${String(Math.floor(share * 100)).padStart(3)} % ${note}`;
 }
-
-export function bytesText(byteCount: number): string {
-  if (byteCount < 1_000) return `${byteCount} B`;
-  return byteCount < 1_000_000 ? `${(byteCount / 1_000).toFixed(1)} KB` : `${(byteCount / 1_000_000).toFixed(1)} MB`;
-}

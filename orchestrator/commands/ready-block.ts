@@ -1,6 +1,7 @@
 // What `orchestrator up` shows once an app answers: where, and what answers on which path. Pure.
 import type { AppSource, FunctionSource } from "../apps/app-source.ts";
 import type { UpSettings } from "../config.ts";
+import { addressesOf } from "./addresses.ts";
 import { listenRow } from "./platform-flags.ts";
 
 export interface ReadyFacts {
@@ -44,12 +45,6 @@ export function readyValue({ settings, app, engineLine, isPromoted, sizedSite }:
     proxy: app.proxyUrls,
   };
 }
-
-const addressesOf = (settings: UpSettings) => ({
-  staging: `http://localhost:${settings.stagingPort}`,
-  production: `http://localhost:${settings.productionPort}`,
-  api: `http://localhost:${settings.apiPort}`,
-});
 
 function routeRows(functions: readonly FunctionSource[]): (readonly [string, string])[] {
   const shown = functions.slice(0, ROUTES_SHOWN_MAX);

@@ -2,8 +2,9 @@
 import { type Command, Option } from "commander";
 import { type PlatformFlags, type PlatformSettings, environmentSettings, platformSettings } from "../config.ts";
 import { type Output, createOutput, outliveReaders } from "../log.ts";
+import { addressesOf } from "./addresses.ts";
 import { listenRow, withPlatformFlags } from "./platform-flags.ts";
-import { showToken } from "./show-token.ts";
+import { showToken, tellOfToken } from "./show-token.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 export function addServe(program: Command): void {
@@ -33,7 +34,10 @@ async function serve(settings: PlatformSettings, output: Output): Promise<void> 
     if (!stop.isAsked()) {
       const addresses = addressesOf(settings);
       output.facts("ready", readyLines(settings, platform.engineLine), { ...addresses, engine: platform.engineLine, home: settings.home });
-      if (platform.newToken !== null) showToken({ home: settings.home, token: platform.newToken }, output);
+      if (platform.newToken !== null) {
+        if (process.stdout.isTTY) showToken({ home: settings.home, token: platform.newToken }, output);
+        else tellOfToken(settings.home, output);
+      }
       platform.settle().catch((error: unknown) => output.error(error)); // What it could not do now is done when it is needed.
     }
     await stop.asked;
@@ -46,12 +50,6 @@ async function serve(settings: PlatformSettings, output: Output): Promise<void> 
     : "stopped; nothing is left running";
   output.facts("stopped", [text], {});
 }
-
-const addressesOf = (settings: PlatformSettings) => ({
-  staging: `http://localhost:${settings.stagingPort}`,
-  production: `http://localhost:${settings.productionPort}`,
-  api: `http://localhost:${settings.apiPort}`,
-});
 
 function readyLines(settings: PlatformSettings, engineLine: string): string[] {
   const { staging, production, api } = addressesOf(settings);

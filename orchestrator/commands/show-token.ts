@@ -13,3 +13,11 @@ export function showToken({ home, token }: { readonly home: string; readonly tok
   ];
   output.facts("token", lines, { token, file });
 }
+
+/** The same where what is printed is kept: a log is no place for a token. */
+export function tellOfToken(home: string, output: Output): void {
+  const file = tokenFile(home);
+  output.facts("token", [`  The token of this platform's management API is in ${file}; commands on this machine find it there.`, ""], {
+    file,
+  });
+}

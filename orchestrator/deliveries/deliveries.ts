@@ -160,7 +160,7 @@ class PlatformDeliveries implements Deliveries {
   async resume(): Promise<void> {
     for (const delivery of await this.#parts.book.unfinished()) {
       const app = this.#parts.hosting.byId(delivery.appId);
-      if (app === null) await this.#parts.book.forget(delivery);
+      if (app === null) await this.#forget(delivery);
       else await this.#start(delivery, { app, checkOut: this.#parts.checkOut(delivery) });
     }
   }
@@ -275,10 +275,12 @@ class PlatformDeliveries implements Deliveries {
 
   async #forgetOld(app: HostedApp): Promise<void> {
     const over = (await this.#parts.book.list(app.appId)).filter(isOver).slice(DELIVERY_COUNT_KEPT);
-    for (const delivery of over) {
-      await this.#parts.logs.remove(delivery.deliveryId);
-      await this.#parts.book.forget(delivery);
-    }
+    for (const delivery of over) await this.#forget(delivery);
+  }
+
+  async #forget(delivery: Delivery): Promise<void> {
+    await this.#parts.logs.remove(delivery.deliveryId); // First: without its record nobody would look for it again.
+    await this.#parts.book.forget(delivery);
   }
 }
 

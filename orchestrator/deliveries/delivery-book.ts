@@ -49,6 +49,7 @@ export function createDeliveryBook(state: ControlState): DeliveryBook {
       return next;
     },
     async forget(place) {
+      await state.remove(openKeyOf(place));
       await state.remove(keyOf(place));
     },
     async clear(appId) {

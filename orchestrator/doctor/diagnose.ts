@@ -2,6 +2,7 @@
 import type { NatsBinarySearch } from "../nats/binary.ts";
 import { gatherBrokerFacts } from "./broker-facts.ts";
 import type { Check } from "./check.ts";
+import type { DiskReport } from "./disk-use.ts";
 import type { DockerFacts } from "./facts.ts";
 import { judge } from "./judge.ts";
 import {
@@ -20,15 +21,17 @@ export interface DiagnoseInputs {
   readonly natsUrl: string | null; // A broker to look at: one of the owner's, or the running platform's.
   readonly ports: readonly PortQuestion[];
   readonly askDocker: () => Promise<DockerFacts>;
+  readonly askDisk: () => Promise<DiskReport | null>; // Null where there is no home yet.
 }
 
 export async function diagnose(inputs: DiagnoseInputs): Promise<Check[]> {
-  const [nats, broker, docker, ports, disk, hasIpv6] = await Promise.all([
+  const [nats, broker, docker, ports, disk, use, hasIpv6] = await Promise.all([
     gatherNatsFacts(inputs.natsSearch),
     inputs.natsUrl === null ? null : gatherBrokerFacts(inputs.natsUrl),
     inputs.askDocker(),
     Promise.all(inputs.ports.map(gatherPortFacts)),
     gatherDiskFacts(inputs.home),
+    inputs.askDisk(),
     hasIpv6Loopback(),
   ]);
   return judge({
@@ -38,6 +41,7 @@ export async function diagnose(inputs: DiagnoseInputs): Promise<Check[]> {
     docker,
     ports,
     disk,
+    use,
     memory: gatherMemoryFacts(),
     fileDescriptorCountMax: fileDescriptorCountMax(),
     hasIpv6Loopback: hasIpv6,

@@ -1,4 +1,5 @@
 // What doctor knows about a machine before it judges: plain values, so that every judgement can be tested without the machine.
+import type { DiskReport } from "./disk-use.ts";
 
 export interface Facts {
   readonly nodeVersion: string;
@@ -7,6 +8,7 @@ export interface Facts {
   readonly docker: DockerFacts;
   readonly ports: readonly PortFacts[];
   readonly disk: DiskFacts;
+  readonly use: DiskReport | null; // Null where there is no home yet.
   readonly memory: { readonly totalBytes: number; readonly availableBytes: number };
   readonly fileDescriptorCountMax: number | null; // Null where the system does not tell.
   readonly hasIpv6Loopback: boolean;

@@ -8,6 +8,7 @@ import {
 import { isVersionAtLeast } from "../nats/version.ts";
 import type { Check } from "./check.ts";
 import { judgeDocker } from "./judge-docker.ts";
+import { judgeUse } from "./judge-use.ts";
 import type { BrokerFacts, DiskFacts, Facts, NatsFacts, PortFacts } from "./facts.ts";
 
 const NODE_VERSION_MIN = "24.0.0"; // The first that runs TypeScript files as they are.
@@ -23,6 +24,7 @@ export function judge(facts: Facts): Check[] {
     ...judgeDocker(facts.docker),
     ...facts.ports.map(judgePort),
     judgeDisk(facts.disk),
+    ...(facts.use === null ? [] : judgeUse(facts.use)),
     judgeMemory(facts.memory),
     ...(facts.fileDescriptorCountMax === null ? [] : [judgeFileDescriptors(facts.fileDescriptorCountMax)]),
     judgeIpv6(facts.hasIpv6Loopback),

@@ -8,6 +8,7 @@ import { writeFileAtomic } from "../processes/atomic-file.ts";
 import { adoptDetached, readState } from "../processes/detached.ts";
 import { type Identity, isAlive } from "../processes/identity.ts";
 import { configText, gatewayProcesses, writtenConfig } from "./gateway-files.ts";
+import { boundGatewayLog } from "./gateway-log.ts";
 import { restartDelayMs } from "./gateway-plan.ts";
 import { launchGateway, listeningGateway, type Place, stopGateways, succeedGateway, untilReady } from "./running-gateway.ts";
 
@@ -93,7 +94,9 @@ export async function watchGateway(listening: Identity, { place, wanted, report 
   };
   const look = async (): Promise<void> => {
     if (await isAlive(current)) {
-      if (systemClock.nowEpochMs() - checkedEpochMs >= LISTENER_CHECK_INTERVAL_MS) await checkListener();
+      if (systemClock.nowEpochMs() - checkedEpochMs < LISTENER_CHECK_INTERVAL_MS) return;
+      await checkListener();
+      await boundGatewayLog(files.log);
       return;
     }
     if (!isEndKnown) {

@@ -22,6 +22,7 @@ export interface KnownApp {
 
 export interface AppBook {
   list(): readonly KnownApp[];
+  byId(appId: string): KnownApp | null;
   /** Throws APP_UNKNOWN. */
   named(name: string): KnownApp;
   /** The app of the folder that the platform was started for. Its name is the manifest's. */
@@ -72,6 +73,7 @@ export async function openAppBook({ state, clock }: { readonly state: ControlSta
 
   return {
     list: () => [...apps.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+    byId: (appId) => apps.get(appId) ?? null,
     named,
     async openDefault(name) {
       const appId = defaultIdIn((await state.read(DEFAULT_KEY))?.value) ?? newAppId();

@@ -1,7 +1,6 @@
 // Everything that one app of the platform has: its releases and what is live, its variables, its stores.
-import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
+import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { Clock } from "../clock.ts";
-import type { ControlBus } from "../nats/control-bus.ts";
 import { type Deployer, type DeployerParts, createDeployer } from "../releases/deployer.ts";
 import { type ControlState, type ReleaseBook, createReleaseBook } from "../releases/release-book.ts";
 import type { AppStores, Stores } from "../stores/stores.ts";
@@ -23,7 +22,6 @@ export interface HostedApp {
 
 /** What apps share. */
 export interface HostedAppParts extends Pick<DeployerParts, "fleet" | "instanceCounts" | "snapshots" | "sessionSecret" | "report" | "announce"> {
-  readonly bus: Pick<ControlBus, "ensureAppAccount">;
   readonly state: ControlState;
   readonly stores: Stores;
   readonly variableStore: VariableStore;
@@ -34,7 +32,6 @@ export interface HostedAppParts extends Pick<DeployerParts, "fleet" | "instanceC
 /** `folder`: the variables of the folder that is watched; null for an app whose source lies in a repository. */
 export async function hostApp(known: () => KnownApp, folder: KeptVariables | null, parts: HostedAppParts): Promise<HostedApp> {
   const { appId, name } = known();
-  await Promise.all(ENVIRONMENTS.map(async (environment) => parts.bus.ensureAppAccount(appId, environment)));
   const book = createReleaseBook(parts.state, appId);
   const deployer = createDeployer({
     app: { appId, appName: name },

@@ -28,8 +28,8 @@ export interface Hosting {
   close(): Promise<void>;
 }
 
-export interface HostingParts extends Omit<HostedAppParts, "bus"> {
-  readonly bus: Pick<ControlBus, "ensureAppAccount" | "dropApp">;
+export interface HostingParts extends HostedAppParts {
+  readonly bus: Pick<ControlBus, "ensureAppAccount" | "adoptAppAccount" | "dropApp">;
   readonly book: AppBook;
   /** The app of the folder that this platform was started for. */
   readonly folderApp: { readonly known: KnownApp; readonly variables: KeptVariables } | null;
@@ -45,14 +45,25 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
   const apps = new Map<string, HostedApp>();
   const inTurn = createTurn();
   const knownNow = (appId: string): KnownApp => {
-    const known = book.list().find((one) => one.appId === appId);
-    if (known === undefined) throw new PlatformError("APP_UNKNOWN", { detail: "It is being removed." });
+    const known = book.byId(appId);
+    if (known === null) throw new PlatformError("APP_UNKNOWN", { detail: "It is being removed." });
     return known;
   };
   const add = async (known: KnownApp): Promise<HostedApp> => {
     const isFolder = folderApp !== null && known.appId === folderApp.known.appId;
     const app = await hostApp(() => knownNow(known.appId), isFolder ? folderApp.variables : null, parts);
     apps.set(known.appId, app);
+    return app;
+  };
+  const addKnown = async (known: KnownApp): Promise<void> => {
+    for (const environment of ENVIRONMENTS) await parts.bus.adoptAppAccount(known.appId, environment);
+    await add(known);
+  };
+  const create = async (name: string, createdBy: string): Promise<HostedApp> => {
+    const known = await book.create(name, createdBy);
+    await Promise.all(ENVIRONMENTS.map(async (environment) => parts.bus.ensureAppAccount(known.appId, environment)));
+    const app = await add(known);
+    await app.deployer.restore();
     return app;
   };
   const named = (name: string): HostedApp => {
@@ -81,7 +92,7 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
     apps.delete(app.appId);
   };
 
-  for (const batch of batchesOf(book.list())) await Promise.all(batch.map(add));
+  for (const batch of batchesOf(book.list())) await Promise.all(batch.map(addKnown));
 
   return {
     all: () => [...apps.values()],
@@ -96,12 +107,7 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
       });
     },
     byId: (appId) => apps.get(appId) ?? null,
-    create: async (name, createdBy) =>
-      inTurn(async () => {
-        const app = await add(await book.create(name, createdBy));
-        await app.deployer.restore();
-        return app;
-      }),
+    create: async (name, createdBy) => inTurn(async () => create(name, createdBy)),
     addDomain: async (name, place) => inTurn(async () => changed(await book.addDomain(name, place))),
     removeDomain: async (name, domain) => inTurn(async () => changed(await book.removeDomain(name, domain))),
     remove: async (name) =>

@@ -46,6 +46,7 @@ export interface BrokerTrust {
 export interface BrokerSigner {
   trust(): Promise<BrokerTrust>;
   appAccount(appId: string, environment: Environment): Promise<SignedAccount>;
+  appAccountKey(appId: string, environment: Environment): string; // Public.
 
   systemCredentials(): Promise<Credentials>;
   orchestratorPlatformCredentials(): Promise<Credentials>;
@@ -72,6 +73,7 @@ export function createBrokerSigner(keys: BrokerKeys): BrokerSigner {
       return { operatorJwt, system: signedSystem, preloaded };
     },
     appAccount: (appId, environment) => signAccount(`app-${appId}-${environment}`, app(appId, environment), operator, APP_ACCOUNT),
+    appAccountKey: (appId, environment) => app(appId, environment).publicKey,
 
     systemCredentials: () => signUser("orchestrator", system, systemRights()),
     orchestratorPlatformCredentials: () => signUser("orchestrator", platform, orchestratorRights()),

@@ -1,9 +1,10 @@
 // One connection of the orchestrator to the broker: the only file here that knows the broker's client. It reconnects for ever.
-import { connect, createInbox, jwtAuthenticator, NatsError, StorageType } from "nats";
+import { connect, createInbox, NatsError, StorageType } from "nats";
 import type { KV, KvEntry, Msg, NatsConnection } from "nats";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
 import { BROKER_CONNECT_TIMEOUT_MS, BROKER_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { signNonce } from "../../runtime-image/runtime/nonce-signature.ts";
 import { createConnectionState, type ConnectionState } from "./connection-state.ts";
 import { ORCHESTRATOR_INBOX_PREFIX } from "./rights.ts";
 
@@ -85,7 +86,7 @@ async function open(access: BrokerAccess, name: string): Promise<NatsConnection>
   try {
     return await connect({
       servers: access.url,
-      authenticator: jwtAuthenticator(access.jwt, new TextEncoder().encode(access.seed)),
+      authenticator: (nonce) => ({ jwt: access.jwt, sig: signNonce(access.seed, nonce ?? "") }),
       name,
       inboxPrefix: ORCHESTRATOR_INBOX_PREFIX,
       timeout: BROKER_CONNECT_TIMEOUT_MS,

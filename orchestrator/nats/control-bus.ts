@@ -3,13 +3,15 @@ import type { GatewayStatus } from "../../runtime-image/contract/gateway-config.
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { AppSnapshot } from "../../runtime-image/contract/snapshot.ts";
+import { BROKER_IDLE_LINE_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 import { gatewayStatusSubject, snapshotBucket } from "../../runtime-image/contract/subjects.ts";
 import { ensureAccount } from "./account-directory.ts";
 import type { BrokerSigner, Credentials } from "./accounts.ts";
 import { createAppLine, type AppLine } from "./app-line.ts";
 import { openConnection, type BrokerConnection, type Received } from "./connection.ts";
+import { createKeptLines, type WantedLine } from "./kept-lines.ts";
 import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from "./snapshots.ts";
-import type { StoreState } from "./stores.ts";
+import { type StoreState, writtenRevision } from "./stores.ts";
 
 /**
  * While the broker is away each call waits for it, no longer than its own timeout, and fails with BROKER_UNAVAILABLE after that.
@@ -18,6 +20,12 @@ import type { StoreState } from "./stores.ts";
 export interface ControlBus {
   /** Makes the account of an app in an environment known to the broker, and its buckets. Before it, none of its credentials are any good. */
   ensureAppAccount(appId: string, environment: Environment): Promise<void>;
+  /** The same for an app of an earlier orchestrator, but its buckets are looked after when instances are listened to, or by tendStores(). */
+  adoptAppAccount(appId: string, environment: Environment): Promise<void>;
+  /** Brings buckets of adopted accounts up to date, one after the other, until the bus is closed. */
+  tendStores(): Promise<void>;
+  /** A number that grows with every document that is written. Null where the broker does not say. */
+  writtenRevision(appId: string, environment: Environment): Promise<number | null>;
   /** From now on no store of any app takes anything new, or they all do again. Reading and destroying go on. */
   holdStores(isHeld: boolean): Promise<void>;
   /** Tells of instances until the returned function is called. What happens while the broker is away is not told later. */
@@ -79,8 +87,14 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
     return {
       ensureAppAccount: async (appId, environment) => {
         await ensureAccount(system, await signer.appAccount(appId, environment));
-        await lines.ensureStores(appId, environment);
+        await lines.ensureStores({ appId, environment });
       },
+      adoptAppAccount: async (appId, environment) => {
+        await ensureAccount(system, await signer.appAccount(appId, environment));
+        lines.adopt({ appId, environment });
+      },
+      tendStores: () => lines.tendStores(),
+      writtenRevision: (appId, environment) => writtenRevision(system, signer.appAccountKey(appId, environment)),
       holdStores: (isHeld) => lines.holdStores(isHeld),
       ...lines.calls,
 
@@ -134,56 +148,98 @@ async function openGateways(
 
 type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "dropApp">;
 
+interface AppPlace {
+  readonly appId: string;
+  readonly environment: Environment;
+}
+
 interface AppLines {
   readonly calls: AppCalls;
-  ensureStores(appId: string, environment: Environment): Promise<void>;
+  ensureStores(place: AppPlace): Promise<void>;
+  adopt(place: AppPlace): void;
+  tendStores(): Promise<void>;
   holdStores(isHeld: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** One connection per app and environment, opened when it is first needed. */
+/** A connection into the account of an app and environment stays open while its instances are listened to. */
 function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
-  const lines = new Map<string, Promise<AppLine>>();
+  const lines = createKeptLines<AppLine>({ idleCountMax: BROKER_IDLE_LINE_COUNT_MAX });
+  const known = new Map<string, AppPlace>(); // Those with stores.
+  const untended = new Map<string, AppPlace>(); // Nobody knows how an earlier orchestrator left their stores.
   let stores: StoreState = { isHeld: false };
-  const keyOf = (appId: string, environment: Environment): string => `${environment} ${appId}`;
-  const lineTo = (appId: string, environment: Environment): Promise<AppLine> => {
-    const key = keyOf(appId, environment);
-    const known = lines.get(key);
-    if (known !== undefined) return known;
-    const line = openLine(appId, environment);
-    lines.set(key, line);
-    line.catch(() => lines.delete(key)); // The next caller tries anew; this one is told by the same promise.
-    return line;
+  let tended: Promise<void> = Promise.resolve();
+  let isClosed = false;
+  const nameOf = ({ appId, environment }: AppPlace): string => `${environment} ${appId}`;
+  const lineTo = (place: AppPlace): WantedLine<AppLine> => ({
+    name: nameOf(place),
+    open: async () => {
+      const { appId, environment } = place;
+      const access = { url, ...(await signer.controlCredentials(appId, environment)) };
+      return createAppLine(await openConnection(access, { name: `orchestrator ${appId} ${environment}`, onError }));
+    },
+  });
+  const ensureStores = async (place: AppPlace): Promise<void> => {
+    await lines.use(lineTo(place), async (line) => line.ensureStores(stores));
+    untended.delete(nameOf(place));
+    known.set(nameOf(place), place);
   };
-  const openLine = async (appId: string, environment: Environment): Promise<AppLine> => {
-    const access = { url, ...(await signer.controlCredentials(appId, environment)) };
-    return createAppLine(await openConnection(access, { name: `orchestrator ${appId} ${environment}`, onError }));
-  };
-  const closeLine = async (line: Promise<AppLine> | undefined): Promise<void> => {
-    const opened = await line?.catch(() => null); // One that never opened needs no closing.
-    await opened?.close();
+  /** One that fails must not keep the others from it. */
+  const ensureEach = async (places: Iterable<AppPlace>): Promise<void> => {
+    const failures: unknown[] = [];
+    for (const place of places) {
+      if (isClosed) return;
+      await ensureStores(place).catch((cause: unknown) => failures.push(cause));
+    }
+    if (failures.length > 0 && !isClosed) throw failures[0];
   };
   return {
     calls: {
-      onInstanceEvent: async (appId, environment, onEvent) => (await lineTo(appId, environment)).onInstanceEvent(onEvent),
+      async onInstanceEvent(appId, environment, onEvent) {
+        const place = { appId, environment };
+        if (untended.has(nameOf(place))) await ensureStores(place);
+        const { line, letGo } = await lines.hold(lineTo(place));
+        try {
+          const end = await line.onInstanceEvent(onEvent);
+          return () => {
+            end();
+            letGo();
+          };
+        } catch (cause) {
+          letGo();
+          throw cause;
+        }
+      },
       pingInstance: async (appId, environment, instanceId, { timeoutMs }) =>
-        (await lineTo(appId, environment)).ping(instanceId, { timeoutMs }),
-      dropApp: async (appId, environment) => {
-        await (await lineTo(appId, environment)).dropStores();
-        const key = keyOf(appId, environment);
-        const line = lines.get(key);
-        lines.delete(key);
-        await closeLine(line);
+        lines.use(lineTo({ appId, environment }), async (line) => line.ping(instanceId, { timeoutMs })),
+      async dropApp(appId, environment) {
+        const place = { appId, environment };
+        known.delete(nameOf(place));
+        untended.delete(nameOf(place));
+        await lines.use(lineTo(place), async (line) => line.dropStores());
+        await lines.end(nameOf(place));
       },
     },
-    ensureStores: async (appId, environment) => (await lineTo(appId, environment)).ensureStores(stores),
-    holdStores: async (isHeld) => {
-      stores = { isHeld };
-      for (const line of lines.values()) await (await line).ensureStores(stores);
+    ensureStores,
+    adopt(place) {
+      known.set(nameOf(place), place);
+      untended.set(nameOf(place), place);
     },
-    close: async () => {
-      await Promise.all([...lines.values()].map(closeLine));
-      lines.clear();
+    tendStores: async () => {
+      const tending = ensureEach(untended.values());
+      tended = tending.catch(() => undefined); // Its caller hears of it.
+      return tending;
+    },
+    async holdStores(isHeld) {
+      stores = { isHeld };
+      const isInUse = (place: AppPlace): boolean => lines.isOpen(nameOf(place));
+      const places = [...known.values()];
+      await ensureEach([...places.filter(isInUse), ...places.filter((place) => !isInUse(place))]); // Those first in which something may write now.
+    },
+    async close() {
+      isClosed = true;
+      await lines.close();
+      await tended;
     },
   };
 }

@@ -131,9 +131,9 @@ export const orchestratorRights = (): UserRights => ({
   ...GATEWAY_LIMITS,
 });
 
-/** Hands accounts to the broker, looks up what it has, and nothing else of the system. */
+/** Hands accounts to the broker, looks up what it has and how far their streams are, and nothing else of the system. */
 export const systemRights = (): UserRights => ({
-  publish: ["$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP"],
+  publish: ["$SYS.REQ.CLAIMS.UPDATE", "$SYS.REQ.ACCOUNT.*.CLAIMS.LOOKUP", "$SYS.REQ.ACCOUNT.*.JSZ"],
   subscribe: [ORCHESTRATOR_INBOX],
   answers: null,
   ...GATEWAY_LIMITS,

@@ -16,6 +16,7 @@ import type { BrokerConnection, Received } from "./connection.ts";
 
 const NANOSECONDS_PER_MS = 1_000_000;
 const RETRY_DELAY_MS = 50;
+const STATE_TIMEOUT_MS = 1_000; // Servers of a cluster all answer, and where none carries the stream nobody says so.
 const NOT_FOUND = 10_059; // JetStream's code for a stream that is not there.
 const NAME_IN_USE = 10_058; // JetStream's code for a stream that is there with other settings.
 const BYTES_MAX: Readonly<Record<StoreBucket, number>> = { data: STORE_DATA_BYTES_MAX, sessions: STORE_SESSIONS_BYTES_MAX };
@@ -41,6 +42,25 @@ export async function dropStores(connection: BrokerConnection): Promise<void> {
     if (refusal !== null && refusal.code !== NOT_FOUND)
       throw new PlatformError("NATS_FAILED", { detail: `JetStream refused to remove the stream "${name}": ${refusal.text}.` });
   }
+}
+
+/** How far the stream of documents has come, asked of the broker itself: no connection into the app's account is needed for that. */
+export function writtenRevision(system: BrokerConnection, accountKey: string): Promise<number | null> {
+  return system.ask({
+    subject: `$SYS.REQ.ACCOUNT.${accountKey}.JSZ`,
+    bytes: Buffer.from(JSON.stringify({ streams: true })),
+    timeoutMs: STATE_TIMEOUT_MS,
+    read: (message) => lastSequenceIn(message, storeStream("data")),
+  });
+}
+
+/** Null for the answer of a server that does not carry the stream. */
+export function lastSequenceIn({ bytes }: Pick<Received, "bytes">, stream: string): number | null {
+  const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
+  // The broker's own answer, on an inbox only it was told of.
+  const { data } = (value ?? {}) as { data?: { stream_detail?: readonly { name?: unknown; state?: { last_seq?: unknown } }[] } };
+  const sequence = data?.stream_detail?.find(({ name }) => name === stream)?.state?.last_seq;
+  return typeof sequence === "number" ? sequence : null;
 }
 
 /**

@@ -34,7 +34,10 @@ export interface Hosted {
   readonly openGit: (audit: Pick<AuditLog, "begin">) => Promise<GitDoor>;
 }
 
-export interface HostedParts extends Pick<HostingParts, "bus" | "state" | "fleet" | "instanceCounts" | "stores" | "snapshots" | "sessionSecret" | "announce"> {
+export interface HostedParts extends Pick<
+  HostingParts,
+  "bus" | "state" | "fleet" | "instanceCounts" | "stores" | "snapshots" | "sessionSecret" | "announce"
+> {
   readonly home: string;
   readonly engine: Engine;
   readonly shop: BuildShop;
@@ -45,6 +48,7 @@ export interface HostedParts extends Pick<HostingParts, "bus" | "state" | "fleet
   readonly keys: BrokerKeys;
   readonly searchPath: string;
   readonly ports: Readonly<Record<Environment, number>>;
+  readonly scheme: "http" | "https";
   readonly warn: (text: string) => void;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -102,7 +106,7 @@ export async function openHosted(parts: HostedParts): Promise<Hosted> {
     openGit: async (audit) =>
       createGitDoor({
         repositories,
-        receiver: createPushReceiver({ hosting, deliveries, addressOf: addressOf(parts.ports), audited: auditedBy(audit) }),
+        receiver: createPushReceiver({ hosting, deliveries, addressOf: addressOf(parts), audited: auditedBy(audit) }),
         socketFolder: join(home, "git"),
         nodePath: process.execPath,
         report: parts.warn,
@@ -123,11 +127,11 @@ function brokenOff(cause: unknown): never {
 }
 
 const addressOf =
-  (ports: HostedParts["ports"]) =>
+  ({ ports, scheme }: Pick<HostedParts, "ports" | "scheme">) =>
   (app: HostedApp, environment: Environment): string => {
     const { name, domains } = app.known();
     const [host = "localhost"] = hostsOf(name, environment, domains[environment]);
-    return `http://${host}:${ports[environment]}`;
+    return `${scheme}://${host}:${ports[environment]}`;
   };
 
 const auditedBy =

@@ -101,7 +101,7 @@ export function fleetBroker(bus: ControlBus, signer: BrokerSigner, url: string):
     }),
     ping: async ({ appId, environment, instanceId }) =>
       bus.pingInstance(appId, environment, instanceId, { timeoutMs: INSTANCE_PING_TIMEOUT_MS }),
-    onEvent: async ({ appId, environment }, listener) => void (await bus.onInstanceEvent(appId, environment, listener)),
+    onEvent: async ({ appId, environment }, listener) => bus.onInstanceEvent(appId, environment, listener),
   };
 }
 
@@ -110,7 +110,8 @@ export function snapshotStore(bus: ControlBus, signer: BrokerSigner, url: string
     read: async (environment, appId) => bus.readSnapshot(environment, appId),
     publish: async (environment, content) => bus.publishSnapshot(environment, content),
     remove: async (environment, appId) => bus.removeSnapshot(environment, appId),
-    gatewayAccess: async ({ appId, environment }) => ({ url, ...(await signer.gatewayCredentials(appId, environment)) }),
+    gatewayAccess: async ({ appId, environment }, known) =>
+      known?.url === url ? known : { url, ...(await signer.gatewayCredentials(appId, environment)) },
     async applied(environment, appId, sequence) {
       const deadlineEpochMs = systemClock.nowEpochMs() + APPLIED_TIMEOUT_MS;
       while (systemClock.nowEpochMs() < deadlineEpochMs) {

@@ -29,7 +29,7 @@ export async function assertPorts(settings: PlatformSettings, home: Home): Promi
     { port: settings.productionPort, hosts, name: "production", flag: "--production-port", isOurs: await isRunning("production") },
   ];
   const outcomes = await Promise.allSettled(places.filter((place) => !place.isOurs).map(assertPortFree));
-  const reasons = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  const reasons = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
   const [first, ...others] = reasons;
   if (first === undefined) return;
   if (others.length === 0 || !(first instanceof PlatformError)) throw first;
@@ -75,7 +75,7 @@ export async function startGateways(
       v: 1,
       gatewayId: `${home.platformId}${environment}`,
       environment,
-      listen: settings.listen.map((host) => ({ host, port: ports[environment] })),
+      listen: settings.listen.map((host) => ({ host, port: ports[environment], ...(settings.tls === null ? {} : { tls: settings.tls }) })),
       trustedProxies: settings.trustedProxies,
       broker: await gatewayAccess(home, environment, needs),
       sitesFolder: sitesFolderOf(home.path),

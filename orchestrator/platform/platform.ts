@@ -9,6 +9,7 @@ import { type AppPlan, planApp } from "../builds/build-plan.ts";
 import { type BuildShop, createBuildShop } from "../builds/build-tools.ts";
 import { systemClock } from "../clock.ts";
 import { type PlatformSettings, environmentSettings } from "../config.ts";
+import { createDiskMeasure } from "../doctor/disk-use.ts";
 import { parseDockerAddress } from "../docker/address.ts";
 import { chooseEngine } from "../engines/choose-engine.ts";
 import type { Engine } from "../engines/engine.ts";
@@ -19,11 +20,11 @@ import type { Hosting } from "../hosting/hosting.ts";
 import type { Output } from "../log.ts";
 import { createLogStore } from "../logs/log-store.ts";
 import { createBrokerSigner } from "../nats/accounts.ts";
-import { createControlBus } from "../nats/control-bus.ts";
+import { type ControlBus, createControlBus } from "../nats/control-bus.ts";
 import { loadBrokerKeys } from "../nats/keys.ts";
 import { createFleet } from "../pools/fleet.ts";
 import { INSTANCE_COUNTS, NO_INSTANCES } from "../pools/pool-plan.ts";
-import { createUsedBuilds } from "../releases/used-builds.ts";
+import { type UsedBuilds, createUsedBuilds } from "../releases/used-builds.ts";
 import type { DeployOutcome } from "../releases/deployer.ts";
 import { type MadeRelease, makeRelease } from "../releases/make-release.ts";
 import { createExpiryKeeper, type ExpiryKeeper } from "../stores/expiry-keeper.ts";
@@ -111,7 +112,7 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
     home: home.path,
     engine,
     shop,
-    onUse: used.add,
+    used,
     clock: systemClock,
     app,
     bus,
@@ -124,6 +125,7 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
     sessionSecret,
     searchPath: environmentSettings().searchPath,
     ports: { staging: settings.stagingPort, production: settings.productionPort },
+    scheme: settings.tls === null ? "http" : "https",
     warn: (text) => output.warn(text),
     onTrouble: (error) => output.error(error),
     announce: (news) => journal.add(news),
@@ -134,6 +136,7 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
   const expiry = createExpiryKeeper({
     places: () => apps.list().flatMap(({ appId }) => ENVIRONMENTS.map((environment) => ({ appId, environment }))),
     stores: async (place) => stores.of(place.appId, place.environment),
+    writtenRevision: async (place) => bus.writtenRevision(place.appId, place.environment),
     clock: systemClock,
     report: (text) => output.warn(text),
   });
@@ -142,7 +145,8 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
     hosting: apps,
     engine,
     sitesFolder: sitesFolderOf(home.path),
-    isInUse: used.has,
+    shop,
+    used,
     clock: systemClock,
     report: (text) => output.warn(text),
   });
@@ -167,6 +171,8 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
         control: bus,
         clock: systemClock,
       }),
+      disk: createDiskMeasure({ home: home.path, engine }),
+      collector,
       facts: () => ({ engine: engine.kind, broker: broker.url, home: home.path, pid: process.pid }),
     },
     openGit: hosted.openGit,
@@ -176,51 +182,55 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
   // Before anything else goes: what is being delivered is left for the next orchestrator, and installs end with it.
   parts.defer(async () => void (await Promise.all([hosted.deliveries.close(), shop.close()])));
   await hosted.deliveries.resume();
-  const own = app === null ? null : folderApp(apps.app(app.appName), { home, engine, shop, onUse: used.add, output });
+  const own = app === null ? null : folderApp(apps.app(app.appName), { home, engine, shop, used, output });
   return {
     engineLine: `${engine.kind}: ${engine.description}`,
     newToken: management.newToken,
     folderApp: own,
     giveUp: () => apps.giveUp(),
-    settle: async () => settle({ expiry, collector, management }),
+    settle: async () => settle({ bus, expiry, collector, management }),
     stop: async () => parts.disposeAsync(),
   };
 }
 
 async function settle({
+  bus,
   expiry,
   collector,
   management,
 }: {
+  readonly bus: ControlBus;
   readonly expiry: ExpiryKeeper;
   readonly collector: Collector;
   readonly management: Management;
 }): Promise<void> {
-  expiry.start();
   collector.start();
-  await management.warm();
+  await Promise.all([management.warm(), bus.tendStores().finally(() => expiry.start())]);
 }
 
 interface FolderAppNeeds {
   readonly home: Home;
   readonly engine: Engine;
   readonly shop: BuildShop;
-  readonly onUse: (buildId: string) => void;
+  readonly used: UsedBuilds;
   readonly output: Output;
 }
 
-function folderApp({ appId, deployer }: HostedApp, { home, engine, shop, onUse, output }: FolderAppNeeds): FolderApp {
+function folderApp({ appId, deployer }: HostedApp, { home, engine, shop, used, output }: FolderAppNeeds): FolderApp {
   const tools = shop.tools("folder", (line) => output.step(line));
   const sitesFolder = sitesFolderOf(home.path);
   return {
     plan: async (app) => planApp(app, tools),
     async publish(planned) {
-      const { release, builtNames } = await makeRelease(planned, { appId, engine, onUse, clock: systemClock, sitesFolder });
-      const outcome = await deployer.deploy(release, {
-        folder: planned.variables,
-        origin: { by: "up", commit: null, message: null, deliveryId: null },
-        isWanted: () => true,
-        onRecorded: () => undefined,
+      const { outcome, builtNames } = await used.during(async (onUse) => {
+        const made = await makeRelease(planned, { appId, engine, onUse, clock: systemClock, sitesFolder });
+        const order = {
+          folder: planned.variables,
+          origin: { by: "up", commit: null, message: null, deliveryId: null },
+          isWanted: () => true,
+          onRecorded: () => undefined,
+        };
+        return { outcome: await deployer.deploy(made.release, order), builtNames: made.builtNames };
       });
       // Production keeps its release and gets its variables; where they break it, the old ones stay and staging is as it should be.
       await deployer.useVariables("production", planned.variables.production).catch((error: unknown) => output.error(error));

@@ -60,7 +60,8 @@ export interface FleetParts {
 export interface FleetBroker {
   credentials(target: FleetTarget & { readonly instanceId: string }): Promise<BrokerAccess>;
   ping(target: FleetTarget & { readonly instanceId: string }): Promise<Pong | null>;
-  onEvent(target: FleetTarget, listener: (event: InstanceEvent) => void): Promise<void>;
+  /** Until the function that it gives is called. */
+  onEvent(target: FleetTarget, listener: (event: InstanceEvent) => void): Promise<() => void>;
 }
 
 export interface FleetReport {
@@ -86,7 +87,7 @@ class RunningFleet implements Fleet {
   readonly #instances = new Map<string, PoolInstance>();
   readonly #failures = new Map<string, PoolFailure>();
   readonly #listeners: ((target: FleetTarget) => void)[] = [];
-  readonly #heard = new Set<string>(); // Targets whose events are heard.
+  readonly #heard = new Map<string, Promise<() => void>>(); // Targets whose events are heard, and how that ends.
   readonly #spared = new Map<string, readonly string[]>(); // Pool keys, by target.
   readonly #wanted = new Set<string>(); // Targets of which it is known what they should have: others are left as they are found.
   readonly #stops = new Map<string, Promise<void>>();
@@ -141,6 +142,10 @@ class RunningFleet implements Fleet {
     for (const [key, pool] of this.#pools) if (keyOf(pool) === keyOf(target)) this.#pools.delete(key);
     for (const pool of pools) this.#pools.set(pool.poolKey, pool);
     for (const key of this.#failures.keys()) if (!this.#pools.has(key)) this.#failures.delete(key);
+    if (pools.every((pool) => pool.instanceCount === 0)) {
+      this.#reconcile();
+      return this.#hushUnused(target);
+    }
     this.#hear(target).then(
       () => this.#reconcile(),
       (cause: unknown) => this.#trouble(target, "its events cannot be heard", cause),
@@ -211,9 +216,27 @@ class RunningFleet implements Fleet {
 
   async #hear(target: FleetTarget): Promise<void> {
     const key = keyOf(target);
-    if (this.#heard.has(key)) return;
-    this.#heard.add(key);
-    await this.#parts.broker.onEvent(target, (event) => this.#happened(event));
+    const hearing = this.#heard.get(key) ?? this.#parts.broker.onEvent(target, (event) => this.#happened(event));
+    this.#heard.set(key, hearing);
+    try {
+      await hearing;
+    } catch (cause) {
+      if (this.#heard.get(key) === hearing) this.#heard.delete(key);
+      throw cause;
+    }
+  }
+
+  /** An app without instances needs no connection of ours. */
+  #hushUnused(target: FleetTarget): void {
+    const key = keyOf(target);
+    const isUsed = [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key) || this.instanceCount(target) > 0;
+    if (isUsed) return;
+    const hearing = this.#heard.get(key);
+    this.#heard.delete(key);
+    hearing?.then(
+      (end) => end(),
+      () => undefined, // Whoever wanted to hear was told.
+    );
   }
 
   #reconcile(): void {
@@ -254,6 +277,7 @@ class RunningFleet implements Fleet {
     };
     this.#instances.set(instanceId, instance);
     const begin = async (): Promise<void> => {
+      await this.#hear(pool);
       const broker = await this.#parts.broker.credentials({ appId, environment, instanceId });
       const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson, bareQuery } = fn;
       await this.#parts.engine.start({
@@ -314,6 +338,7 @@ class RunningFleet implements Fleet {
       .then(() => {
         this.#stops.delete(instance.instanceId);
         this.#instances.delete(instance.instanceId);
+        this.#hushUnused(instance);
         this.#changed(instance);
       });
     this.#stops.set(instance.instanceId, stopped);

@@ -43,7 +43,8 @@ export interface SnapshotStore {
   /** Returns the sequence under which the gateways will report it. */
   publish(environment: Environment, content: SnapshotContent): Promise<number>;
   remove(environment: Environment, appId: string): Promise<void>;
-  gatewayAccess(target: { readonly appId: string; readonly environment: Environment }): Promise<BrokerAccess>;
+  /** The known one, where it is of this broker. */
+  gatewayAccess(target: { readonly appId: string; readonly environment: Environment }, known: BrokerAccess | null): Promise<BrokerAccess>;
   /** Resolves when the environment's gateway serves from this sequence, or when it takes too long to wait for. */
   applied(environment: Environment, appId: string, sequence: number): Promise<void>;
 }
@@ -80,10 +81,11 @@ export class AppEnvironments {
   async restore(environment: Environment, live: Live | null): Promise<void> {
     const { appId } = this.#parts.app;
     const published = await this.#parts.snapshots.read(environment, appId);
-    const access = await this.#parts.snapshots.gatewayAccess({ appId, environment });
     const known = published?.deployment.kind === "live" ? published.deployment.broker : null;
-    this.#access.set(environment, known?.url === access.url ? known : access);
-    if (live !== null) this.#live.set(environment, live);
+    if (live !== null) {
+      await this.#ensureAccess(environment, known);
+      this.#live.set(environment, live);
+    }
     const pools = live === null ? [] : this.#pools(environment, live);
     // The variables changed while no orchestrator was there: what runs with the old ones serves until the new ones do.
     const running = this.#parts.fleet.readyPoolKeys({ appId, environment });
@@ -92,7 +94,19 @@ export class AppEnvironments {
       running.filter((key) => pools.some((pool) => differInConfig(pool.poolKey, key))),
     );
     this.#parts.fleet.want({ appId, environment }, pools, this.#spared.get(environment));
-    await this.#publish(environment);
+    // With hundreds of apps, writing down again what is written there already is most of a start.
+    if (published === null || !this.#isSaid(environment, published)) await this.#publish(environment);
+    else if (!this.#sequences.has(environment)) this.#sequences.set(environment, published.sequence);
+  }
+
+  #isSaid(environment: Environment, { v: _, sequence: __, ...said }: AppSnapshot): boolean {
+    return JSON.stringify(said) === JSON.stringify(this.#snapshot(environment));
+  }
+
+  async #ensureAccess(environment: Environment, known: BrokerAccess | null): Promise<void> {
+    if (this.#access.has(environment)) return;
+    const { appId } = this.#parts.app;
+    this.#access.set(environment, await this.#parts.snapshots.gatewayAccess({ appId, environment }, known));
   }
 
   /** Tells the gateways of hosts that have changed. */
@@ -150,6 +164,7 @@ export class AppEnvironments {
       goBack();
       throw cause;
     });
+    await this.#ensureAccess(environment, null);
     this.#live.set(environment, next);
     await this.#publish(environment);
     await this.#parts.snapshots.applied(environment, target.appId, this.#sequences.get(environment) ?? 0);

@@ -3,6 +3,7 @@ import { placeIn } from "../../runtime-image/contract/document-names.ts";
 import { isExpired } from "../../runtime-image/contract/documents.ts";
 import { beginningsOf } from "../../runtime-image/contract/expiry-slots.ts";
 import { EXPIRY_LISTED_COUNT, EXPIRY_REMOVALS_IN_FLIGHT_MAX } from "../../runtime-image/contract/limits.ts";
+import { EXPIRY_PREFIX } from "../../runtime-image/contract/subjects.ts";
 import { entryRanges, entrySubject } from "../../runtime-image/store/expiry.ts";
 import { nextKeys, type Walk } from "../../runtime-image/store/walk.ts";
 import { documentIn } from "./documents.ts";
@@ -42,6 +43,10 @@ export async function sweepSlots(sweep: Sweep): Promise<number> {
   }
   return removedCount;
 }
+
+/** Whether any document is announced to end, now or later. */
+export const hasAnyEntry = async ({ requests }: Pick<AppStores, "requests">): Promise<boolean> =>
+  (await requests.firstOf("data", `${EXPIRY_PREFIX}>`)) !== null;
 
 /** The oldest one first, should it have been announced twice. The document goes before its entry: who is stopped in between finds the entry again. */
 async function settleEntry(sweep: Sweep, name: string, removed: Removed): Promise<void> {

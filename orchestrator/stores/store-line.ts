@@ -1,10 +1,11 @@
 // The control plane's line to the stores of one app and environment; the only file of this room that knows the broker's client.
 import { randomBytes } from "node:crypto";
-import { connect, createInbox, headers, jwtAuthenticator, type NatsConnection } from "nats";
+import { connect, createInbox, headers, type NatsConnection } from "nats";
 import type { BrokerAccess } from "../../runtime-image/contract/instance-manifest.ts";
 import { BROKER_CONNECT_TIMEOUT_MS, STORE_PULL_COUNT_MAX, STORE_REQUEST_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { storePrefix, storeStream, type StoreBucket } from "../../runtime-image/contract/subjects.ts";
+import { signNonce } from "../../runtime-image/runtime/nonce-signature.ts";
 import { answerIn, BusFailure, createQuestions, type Ask, type Questions } from "../../runtime-image/store/questions.ts";
 import { STORE_KEEPER_INBOX_PREFIX } from "../nats/rights.ts";
 
@@ -54,7 +55,7 @@ async function open(access: BrokerAccess, name: string): Promise<NatsConnection>
   try {
     return await connect({
       servers: access.url,
-      authenticator: jwtAuthenticator(access.jwt, new TextEncoder().encode(access.seed)),
+      authenticator: (nonce) => ({ jwt: access.jwt, sig: signNonce(access.seed, nonce ?? "") }),
       name,
       inboxPrefix: STORE_KEEPER_INBOX_PREFIX,
       timeout: BROKER_CONNECT_TIMEOUT_MS,

@@ -52,7 +52,7 @@ export interface GatewayStatus {
   readonly listening: boolean;
   readonly requestCount: number; // In flight.
   readonly sequences: Readonly<Record<string, number>>; // Per app id, the snapshot that it serves from.
-  readonly connected: Readonly<Record<string, boolean>>; // Per app id, whether the app's broker connection is up.
+  readonly connected: Readonly<Record<string, boolean>>; // Per app id that had requests lately, whether its broker connection is up.
   readonly handOver: HandOverStatus;
 }
 

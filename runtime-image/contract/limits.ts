@@ -58,6 +58,7 @@ export const BROKER_VERSION_MIN = "2.10.27"; // Older ones lose acknowledged wri
 export const BROKER_CONNECTION_COUNT_MAX = 20_000; // All accounts together; each instance holds two or three.
 export const BROKER_ACCOUNT_CONNECTION_COUNT_MAX = 1_000; // One app and environment: some 300 instances and its gateways.
 export const BROKER_INSTANCE_SUBSCRIPTION_COUNT_MAX = 16; // Per connection; an instance needs its branch in, and little else.
+export const BROKER_IDLE_LINE_COUNT_MAX = 32; // Of the control plane, into accounts where nothing is asked now; each costs some 0.3 MB at both ends.
 export const BROKER_GATEWAY_SUBSCRIPTION_COUNT_MAX = 1_024; // Per connection of a gateway or of the control plane.
 export const BROKER_INSTANCE_PAYLOAD_BYTES_MAX = 1_000_000; // What an instance sends at once: 128 KB of body and any headers.
 export const BROKER_STATE_BYTES_MAX = 1_000_000_000; // Snapshots or control state of one account on disk.
@@ -142,6 +143,7 @@ export const PROXY_TUNNEL_QUIET_MS = 1_000; // While a gateway stops, a WebSocke
 export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading the handler included.
 // Measured: two hundred at once on two busy cores, and not one is ready in time. Those of pools that fail take half of it at most.
 export const INSTANCE_START_COUNT_AT_ONCE = 16;
+export const GATEWAY_LINK_IDLE_MS = 600_000; // An app that nobody asked for so long costs its gateway no connection; the next request opens one, within milliseconds.
 export const GATEWAY_READY_TIMEOUT_MS = 10_000;
 export const GATEWAY_TAKE_OVER_TIMEOUT_MS = 5_000; // A successor that is ready serves on the sockets it is given within milliseconds.
 // A gateway that handed over says `connection: close` with every answer, and leaves connections that ask nothing alone for this long:
@@ -149,6 +151,7 @@ export const GATEWAY_TAKE_OVER_TIMEOUT_MS = 5_000; // A successor that is ready 
 export const GATEWAY_IDLE_GRACE_MS = 5_000;
 // After a hand-over nobody waits for the one before: requests end by their own limits, the longest handler's included.
 export const GATEWAY_DRAIN_TIMEOUT_MS = 960_000;
+export const GATEWAY_LOG_BYTES_MAX = 10_000_000; // Two such files per environment.
 export const STOP_GRACE_MS = 10_000; // An instance may finish its requests for this long before it is killed.
 export const BACKOFF_FIRST_MS = 250; // A build that crashes on start is tried again after this, doubling,
 export const BACKOFF_MAX_MS = 30_000; // up to this.
@@ -241,6 +244,8 @@ export const RELEASE_COUNT_KEPT = 20; // The latest of an app, and
 export const RELEASE_KEPT_MS = 14 * 86_400_000; // those that are younger, and those that are live or can be gone back to at once.
 export const COLLECT_INTERVAL_MS = 3_600_000;
 export const BUILD_GRACE_MS = 3_600_000; // What was made a moment ago may belong to a release that is not recorded yet.
+export const DISK_MEASURE_TIMEOUT_MS = 1_000; // What is not measured by then is left out, and that is said.
+export const DISK_MEASURE_ENTRY_COUNT_MAX = 200_000;
 export const IMAGE_GRACE_MS = 86_400_000; // An image that nothing stands on yet may be that of another platform, which is being tried out.
 export const NPM_CACHE_BYTES_MAX = 2_000_000_000; // Of the engine "process"; a cache that is larger is begun anew.
 export const RELEASE_COUNT_KEPT_MAX = 100; // Of an app, however young they are.

@@ -272,6 +272,17 @@ function keepingBuilds(of: () => Rig): void {
     expect(await listed(buildId)).toBeDefined();
   });
 
+  it("leaves every build and whatever runs where it removes what only earlier versions needed", async () => {
+    const source = newSource();
+    await of().engine.build(source);
+    const { instanceId } = await of().start({ code: `${POLITE}// ${Math.random()}\n` });
+    await of().engine.removeOutdated();
+    expect(await listed(source.buildId)).toBeDefined();
+    expect((await of().ask(instanceId, "/here")).status).toBe(200);
+    const later = await of().start({ code: `${POLITE}// ${Math.random()}\n` });
+    expect((await of().ask(later.instanceId, "/here")).status).toBe(200);
+  });
+
   it("says how much room everything takes, builds and what they stand on apart", async () => {
     const before = await of().engine.diskUse();
     await of().engine.build(newSource());

@@ -1,7 +1,7 @@
 // Documents whose ttl is over leave the disk of a real broker, and no others do, whatever happens in between.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../orchestrator/clock.ts";
-import { createExpiryKeeper, slotsToSweep, type ExpiryKeeper } from "../../orchestrator/stores/expiry-keeper.ts";
+import { createExpiryKeeper, hasNothingToEnd, slotsToSweep, type ExpiryKeeper, type StorePlace } from "../../orchestrator/stores/expiry-keeper.ts";
 import { createStores, type AppStores, type Stores } from "../../orchestrator/stores/stores.ts";
 import { storeKeyOf } from "../../runtime-image/contract/document-names.ts";
 import { dueSlot, slotDigits } from "../../runtime-image/contract/expiry-slots.ts";
@@ -29,6 +29,9 @@ interface TestApp {
   counts(): Promise<{ documents: number; entries: number }>;
 }
 
+const writtenRevision = async ({ appId, environment }: StorePlace): Promise<number | null> =>
+  world.control.writtenRevision(appId, environment);
+
 /** An app of its own; the library's documents are those of its functions. */
 async function app(): Promise<TestApp> {
   appCount += 1;
@@ -40,6 +43,7 @@ async function app(): Promise<TestApp> {
   const keeper = createExpiryKeeper({
     places: () => [{ appId, environment: "staging" }],
     stores: async () => ({ store: owner.store, requests: countedRequests(owner.requests, asked) }),
+    writtenRevision,
     clock: { nowEpochMs: () => Date.now() + aheadMs },
     report: (text) => {
       throw new Error(text);
@@ -85,6 +89,7 @@ beforeAll(async () => {
   running = createExpiryKeeper({
     places: () => [{ appId: "minute", environment: "staging" }],
     stores: async ({ appId, environment }) => stores.of(appId, environment),
+    writtenRevision,
     clock: systemClock,
     report: () => undefined,
   });
@@ -214,6 +219,33 @@ describe("looking for them", () => {
     expect(slotsToSweep({ nextSlot: last - 1, fullAtEpochMs: nowEpochMs }, nowEpochMs)).toEqual({ first: 0, last });
   });
 
+  it("is not done where nothing was ever written, nor where nothing was since a look that left nothing to end", () => {
+    const left = { nextSlot: 1, fullAtEpochMs: 0, revision: 7, hasEntries: false };
+    expect(hasNothingToEnd(undefined, 0)).toBe(true);
+    expect(hasNothingToEnd(left, 7)).toBe(true);
+    expect(hasNothingToEnd(undefined, 7)).toBe(false);
+    expect(hasNothingToEnd(left, 8)).toBe(false);
+    expect(hasNothingToEnd({ ...left, hasEntries: true }, 7)).toBe(false);
+    expect([hasNothingToEnd(left, null), hasNothingToEnd({ ...left, revision: null }, null)]).toEqual([false, false]); // The broker does not say.
+  });
+
+  it("asks a store for nothing until a document is written there, and again until the last one that ends has left", async () => {
+    const { asked, sweepIn, counts } = await app();
+    expect([await sweepIn(0), asked.count]).toEqual([0, 0]);
+    await data.set({ table: "t", key: "stays" });
+    await sweepIn(0);
+    const first = asked.count;
+    expect(first).toBeGreaterThan(0);
+    await sweepIn(20_000);
+    expect(asked.count).toBe(first);
+    await data.set({ table: "t", key: "over", ttl: inSeconds(60) });
+    expect([await sweepIn(40_000), await sweepIn(60_000), await sweepIn(HOUR_MS)]).toEqual([0, 0, 1]);
+    expect(await counts()).toEqual({ documents: 1, entries: 0 });
+    const last = asked.count;
+    await sweepIn(2 * HOUR_MS);
+    expect(asked.count).toBe(last);
+  });
+
   it("says once that it fails, and goes on as soon as it can", async () => {
     const { appId, owner } = await app();
     await data.set({ table: "t", key: "over", ttl: inSeconds(60) });
@@ -222,6 +254,7 @@ describe("looking for them", () => {
     const keeper = createExpiryKeeper({
       places: () => [{ appId, environment: "staging" }],
       stores: async () => (isAway ? Promise.reject(new Error("the broker is away")) : owner),
+      writtenRevision,
       clock: { nowEpochMs: () => Date.now() + HOUR_MS },
       report: (text) => void reports.push(text),
     });

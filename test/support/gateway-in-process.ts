@@ -49,7 +49,7 @@ export async function startInProcessGateway({ proxyUrl, times = {}, tunnelCountM
   const { nowMs } = systemClock;
   const trust = createTrust([]);
   const apps = createApps(
-    (appId, access) => openAppUpstream({ appId, access, gatewayId: "g1", clock: systemClock, log: quiet }),
+    (appId, access) => openAppUpstream({ appId, access, opensAtOnce: false, gatewayId: "g1", clock: systemClock, log: quiet }),
     createSiteOpener(config.sitesFolder, { nowMs, log }),
   );
   const proxy = createProxy({ nowMs, log, times, tunnelCountMax });

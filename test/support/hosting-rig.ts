@@ -26,11 +26,14 @@ export interface HostingRig {
   visit(environment: "staging" | "production", app: string, path?: string): Promise<Answer>;
   /** A folder with these files, gone after the suite. */
   folder(files: Record<string, string | Buffer>): Promise<string>;
-  /** A new orchestrator on the same home and ports. */
-  startAgain(): Promise<void>;
+  /** A new orchestrator on the same home and ports, with the same options or others. */
+  startAgain(others?: Pick<PlatformOptions, "flags" | "checkout">): Promise<void>;
 }
 
-export function hostForSuite(options: Pick<PlatformOptions, "engine" | "flags"> & { readonly engine: EngineName }): HostingRig {
+const LEAVE_RUNNING = "--leave-running";
+
+export function hostForSuite(first: Pick<PlatformOptions, "flags" | "checkout"> & { readonly engine: EngineName }): HostingRig {
+  let options = first;
   let running: RunningPlatform | null = null;
   let home = "";
   const folders: string[] = [];
@@ -44,6 +47,10 @@ export function hostForSuite(options: Pick<PlatformOptions, "engine" | "flags"> 
   });
   afterAll(async () => {
     await running?.stop();
+    if (running !== null && options.flags?.includes(LEAVE_RUNNING) === true) {
+      const flags = options.flags.filter((flag) => flag !== LEAVE_RUNNING);
+      await (await startPlatform({ ...options, app: null, home, ports: running.ports, flags })).stop();
+    }
     for (const folder of [home, ...folders]) await rm(folder, { recursive: true, force: true });
   });
   const run = async (...args: readonly string[]): Promise<Finished> =>
@@ -69,7 +76,8 @@ export function hostForSuite(options: Pick<PlatformOptions, "engine" | "flags"> 
       folders.push(made);
       return made;
     },
-    async startAgain() {
+    async startAgain(others = {}) {
+      options = { ...options, ...others };
       running = await startPlatform({ ...options, app: null, home, ports: platform().ports });
     },
   };

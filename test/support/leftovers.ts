@@ -27,3 +27,9 @@ export async function containersOf(home: string): Promise<string[]> {
   const { stdout } = await run("docker", ["ps", "--filter", `label=orchestrator.home=${home}`, "--format", "{{.Names}}"]);
   return stdout.split("\n").filter((name) => name !== "");
 }
+
+/** Rules of the host's packet filter that a platform's wall is made of. */
+export async function wallRulesOf(platformId: string): Promise<string[]> {
+  const { stdout } = await run("iptables", ["-w", "5", "-S"]);
+  return stdout.split("\n").filter((rule) => rule.includes(`orchestrator:${platformId}`));
+}

@@ -1,5 +1,6 @@
 // Visitors that keep coming, at a pace of their own, on connections that stay open: what they got is looked at afterwards.
 import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface LoadOptions {
@@ -7,6 +8,7 @@ export interface LoadOptions {
   readonly host?: string; // Of the Host header.
   readonly path: string;
   readonly connectionCount: number;
+  readonly isSecure?: boolean; // Over TLS, whatever the certificate.
   readonly intervalMs: number; // Between two requests, whether the ones before are answered or not.
 }
 
@@ -19,7 +21,8 @@ export interface LoadResult {
 
 /** Sends requests while the work goes on, waits for the last of them, and tells how they fared. */
 export async function loadDuring(options: LoadOptions, work: () => Promise<void>): Promise<LoadResult> {
-  const agent = new Agent({ keepAlive: true, maxSockets: options.connectionCount });
+  const agentOptions = { keepAlive: true, maxSockets: options.connectionCount };
+  const agent = options.isSecure === true ? new SecureAgent({ ...agentOptions, rejectUnauthorized: false }) : new Agent(agentOptions);
   const failures: string[] = [];
   const texts = new Set<string>();
   const open = new Set<Promise<void>>();
@@ -52,10 +55,10 @@ export async function loadDuring(options: LoadOptions, work: () => Promise<void>
   return { answeredCount: state.answeredCount, failures, texts };
 }
 
-async function visit(agent: Agent, { port, host, path }: LoadOptions): Promise<{ status: number; text: string }> {
+async function visit(agent: Agent, { port, host, path, isSecure }: LoadOptions): Promise<{ status: number; text: string }> {
   const response = await new Promise<IncomingMessage>((done, fail) => {
     const headers = host === undefined ? {} : { host };
-    request({ agent, host: "127.0.0.1", port, path, headers, timeout: 30_000 })
+    (isSecure === true ? secureRequest : request)({ agent, host: "127.0.0.1", port, path, headers, timeout: 30_000 })
       .once("response", done)
       .once("error", fail)
       .once("timeout", () => fail(new Error("no answer within 30 s")))

@@ -73,6 +73,7 @@ export interface PlatformOptions {
   readonly ports?: RunningPlatform["ports"];
   readonly flags?: readonly string[];
   readonly env?: Record<string, string>;
+  readonly checkout?: string; // Another one than this.
   /** Hears of every line as it is printed. */
   readonly onEvent?: (event: PlatformEvent) => Promise<void>;
 }
@@ -95,7 +96,8 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
     `${api}`,
   ];
   const command = options.app === null ? ["serve"] : ["up", options.app];
-  const child = spawn(process.execPath, [BIN, ...command, "--json", ...flags, ...(options.flags ?? [])], {
+  const bin = options.checkout === undefined ? BIN : join(options.checkout, "orchestrator/bin.mjs");
+  const child = spawn(process.execPath, [bin, ...command, "--json", ...flags, ...(options.flags ?? [])], {
     env: { ...process.env, ...options.env },
   });
   const events: PlatformEvent[] = [];

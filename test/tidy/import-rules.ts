@@ -8,6 +8,8 @@ interface Direction {
 }
 
 const CONTRACT = "runtime-image/contract/";
+// Whoever connects to the broker signs its nonce, and the contract may not import Node's cryptography.
+const CONTRACT_AND_SIGNATURE = String.raw`runtime-image\/(?:contract\/|runtime\/nonce-signature\.ts$)`;
 const DIRECTIONS: readonly Direction[] = [
   { from: /^runtime-image\/contract\//, to: /^runtime-image\/contract\//, why: "the contract imports nothing but itself" },
   {
@@ -17,16 +19,20 @@ const DIRECTIONS: readonly Direction[] = [
   },
   { from: /^runtime-image\/library\//, to: /^runtime-image\/(?:library|contract)\//, why: "the library imports the contract only" },
   { from: /^runtime-image\//, to: /^runtime-image\//, why: "what ships into instances imports nothing from outside itself" },
-  { from: /^gateway\//, to: /^(?:gateway|runtime-image\/contract)\//, why: "the gateway imports itself and the contract" },
+  {
+    from: /^gateway\//,
+    to: new RegExp(`^(?:gateway/|${CONTRACT_AND_SIGNATURE})`),
+    why: "the gateway imports itself and the contract",
+  },
   {
     from: /^orchestrator\/stores\//,
     // What is written by two hands must be written alike: the keeper of stores works with the very code that instances have for it.
-    to: /^(?:orchestrator|runtime-image\/(?:contract|store))\/|^runtime-image\/library\/bridge\.ts$/,
+    to: new RegExp(String.raw`^(?:orchestrator\/|runtime-image\/store\/|runtime-image\/library\/bridge\.ts$|${CONTRACT_AND_SIGNATURE})`),
     why: "the keeper of stores imports the orchestrator, the contract, and how instances reach a store",
   },
   {
     from: /^orchestrator\/(?!stores\/)/,
-    to: /^(?:orchestrator|runtime-image\/contract)\//,
+    to: new RegExp(`^(?:orchestrator/|${CONTRACT_AND_SIGNATURE})`),
     why: "the orchestrator imports itself and the contract",
   },
 ];

@@ -1,6 +1,7 @@
 // What a progress bar says.
 import { describe, expect, it } from "vitest";
-import { bytesText, progressText } from "../../../orchestrator/commands/progress-text.ts";
+import { bytesText } from "../../../orchestrator/bytes-text.ts";
+import { progressText } from "../../../orchestrator/commands/progress-text.ts";
 
 describe("a progress bar", () => {
   it("fills up, and never beyond its end", () => {
@@ -16,6 +17,6 @@ describe("a progress bar", () => {
   });
 
   it("counts bytes in units of a thousand", () => {
-    expect([999, 1_000, 2_345_678].map(bytesText)).toEqual(["999 B", "1.0 KB", "2.3 MB"]);
+    expect([999, 1_000, 2_345_678, 12_340_000_000].map(bytesText)).toEqual(["999 B", "1.0 KB", "2.3 MB", "12.3 GB"]);
   });
 });

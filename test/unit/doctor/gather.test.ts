@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { gatherBrokerFacts } from "../../../orchestrator/doctor/broker-facts.ts";
 import { diagnose } from "../../../orchestrator/doctor/diagnose.ts";
+import { measureDisk } from "../../../orchestrator/doctor/disk-use.ts";
 import { gatherDockerFacts } from "../../../orchestrator/doctor/docker-facts.ts";
 import {
   fileDescriptorCountMax,
@@ -174,9 +175,10 @@ describe("diagnose", () => {
       natsUrl: "nats://127.0.0.1:1",
       ports: [],
       askDocker: async () => gatherDockerFacts({ kind: "socket", path: join(folder, "none.sock") }),
+      askDisk: async () => measureDisk({ home: folder, engine: null }),
     });
     const names = checks.map((check) => check.name);
-    expect(names).toEqual(expect.arrayContaining(["Node", "nats-server", "broker", "Docker", "disk", "memory"]));
+    expect(names).toEqual(expect.arrayContaining(["Node", "nats-server", "broker", "Docker", "disk", "disk use", "memory"]));
     expect(checks.filter((check) => check.state === "bad").map((check) => check.name)).toEqual(["nats-server", "broker"]);
   });
 });

@@ -22,6 +22,7 @@ const HEALTHY: Facts = {
   docker: DOCKER,
   ports: [{ port: 3333, purpose: "staging", flag: "--staging-port", state: "free" }],
   disk: { path: "/srv", freeBytes: 50_000_000_000, isWritable: true },
+  use: null,
   memory: { totalBytes: 8_000_000_000, availableBytes: 6_000_000_000 },
   fileDescriptorCountMax: 1_048_576,
   hasIpv6Loopback: true,

@@ -1,7 +1,7 @@
 // How much room builds and what they stand on take in a Docker engine, out of what it says of its images.
 import { describe, expect, it } from "vitest";
 import type { ImageInfo } from "../../../orchestrator/docker/api.ts";
-import { existingBuilds } from "../../../orchestrator/engines/docker-builds.ts";
+import { existingBuilds, outdatedBuildImages } from "../../../orchestrator/engines/docker-builds.ts";
 import { sharedImageBytes } from "../../../orchestrator/images/shared-bytes.ts";
 
 const image = (id: string, bytes: number, labels: Record<string, string>, createdEpochMs = 0): ImageInfo => ({
@@ -28,6 +28,27 @@ describe("the builds of a Docker engine", () => {
   it("that do not say it themselves are what their image has more than the runtime image", () => {
     expect(existingBuilds([image("1", 132_000_600, { build: "b" })], 132_000_000)).toMatchObject([{ bytes: 600 }]);
     expect(existingBuilds([image("1", 131_000_000, { build: "b", bytes: "many" })], 132_000_000)).toMatchObject([{ bytes: 0 }]);
+  });
+});
+
+describe("the images of builds on earlier runtime images", () => {
+  const currentOf = (buildId: string): string => `repository:${buildId}-now`;
+  const named = (reference: string, build: string): ImageInfo => ({
+    ...image(reference, 10, { build, bytes: "7" }),
+    references: [`repository:${reference}`],
+  });
+
+  it("may go where the build has one on today's, and else not: the next start needs it", () => {
+    const images = [named("a-now", "a"), named("a-old", "a"), named("a-older", "a"), named("b-old", "b")];
+    expect(outdatedBuildImages(images, currentOf)).toEqual([
+      { references: ["repository:a-old"], bytes: 7 },
+      { references: ["repository:a-older"], bytes: 7 },
+    ]);
+  });
+
+  it("are named by their id where they have no name any more", () => {
+    const nameless = { ...named("a-old", "a"), id: "sha256:1", references: [] };
+    expect(outdatedBuildImages([named("a-now", "a"), nameless], currentOf)).toEqual([{ references: ["sha256:1"], bytes: 7 }]);
   });
 });
 

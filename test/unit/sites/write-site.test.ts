@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdtemp, readFile, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -139,7 +139,36 @@ describe("collecting sites", () => {
     expect(await isWhole(folder, site)).toBe(true);
   });
 
+  it("never takes a file away from a deploy that wants it again at the same moment", async () => {
+    const folder = await sitesFolder();
+    const site = siteOf(Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${index}.txt`, `text ${index}`])));
+    await writeSite(folder, site, nowEpochMs);
+    for (let turn = 0; turn < 25; turn += 1) {
+      await age(folder);
+      await rm(join(folder, `${site.snapshot.siteId}.json`)); // Its contents are named by nothing.
+      await Promise.all([collectSites(folder, { liveSiteIds: [], nowEpochMs }), writeSite(folder, site, nowEpochMs)]);
+      expect(await isWhole(folder, site)).toBe(true);
+    }
+  });
+
+  it("looks anew at what it had moved aside when it was killed", async () => {
+    const folder = await sitesFolder();
+    const site = siteOf({ "a.txt": "a" });
+    await writeSite(folder, site, nowEpochMs);
+    await rename(join(folder, "files", sha256("a")), join(folder, "files", `${sha256("a")}.removed`));
+    await collectSites(folder, { liveSiteIds: [site.snapshot.siteId], nowEpochMs });
+    expect(await isWhole(folder, site)).toBe(true);
+  });
+
+  it("tells how much it removed", async () => {
+    const folder = await sitesFolder();
+    await writeSite(folder, siteOf({ "a.txt": "twelve bytes" }), nowEpochMs);
+    await age(folder);
+    for (const name of await readdir(folder)) if (name.endsWith(".json")) await rm(join(folder, name));
+    expect(await collectSites(folder, { liveSiteIds: [], nowEpochMs })).toEqual({ siteCount: 0, bytes: 12 });
+  });
+
   it("does nothing where there is no folder yet", async () => {
-    await expect(collectSites("/nonexistent/sites", { liveSiteIds: [], nowEpochMs })).resolves.toBeUndefined();
+    await expect(collectSites("/nonexistent/sites", { liveSiteIds: [], nowEpochMs })).resolves.toEqual({ siteCount: 0, bytes: 0 });
   });
 });

@@ -1,6 +1,7 @@
 // Every bench by its name: each runs, and gives its section of the results.
 import { coldSection, measureCold, type ColdResult } from "./cold.ts";
 import { type Cell, compare, compareSection } from "./compare.ts";
+import { deploySection, measureDeploy, type DeployResult } from "./deploy.ts";
 import { startServerContainer } from "./docker.ts";
 import { machineLines } from "./machine.ts";
 import { measureMemory, memorySection } from "./memory.ts";
@@ -25,6 +26,7 @@ export interface BenchSettings {
 const ROUND_COUNT = 3;
 const COLD_SAMPLE_COUNT = 20;
 const RELOAD_SAMPLE_COUNT = 15;
+const DEPLOY_SAMPLE_COUNT = 10;
 const MEMORY_REQUEST_COUNT = 1_000_000;
 const MEMORY_TIMEOUT_MS = 300_000;
 
@@ -35,6 +37,7 @@ export const BENCHES = {
   memory: runMemory,
   routes: runRoutes,
   stores: runStores,
+  deploy: runDeploy,
   profile: runProfile,
 } as const satisfies Record<string, (settings: BenchSettings) => Promise<string>>;
 
@@ -81,6 +84,14 @@ async function runRoutes({ isQuick, engines: [engine = "docker"], stack, signal 
 async function runStores({ isQuick, engines, stack, signal }: BenchSettings): Promise<string> {
   await assertTools(["wrk"]);
   return storesSection(await measureStores({ isQuick, engines, stack, signal }));
+}
+
+async function runDeploy({ isQuick, engines, stack, signal }: BenchSettings): Promise<string> {
+  const machine = await machineLines();
+  const counts = { sampleCount: isQuick ? 2 : DEPLOY_SAMPLE_COUNT, roundCount: isQuick ? 1 : ROUND_COUNT };
+  const results: DeployResult[] = [];
+  for (const engine of engines) results.push(await alone(stack, (own) => measureDeploy(engine, { ...counts, stack: own, signal })));
+  return deploySection(results, machine);
 }
 
 async function runProfile({ engines: [engine = "docker"], cell, stack, signal }: BenchSettings): Promise<string> {

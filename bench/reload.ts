@@ -3,9 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Client, createClient } from "./client.ts";
+import { createClient } from "./client.ts";
+import { LOAD_INTERVAL_MS, startLoad, versionText } from "./light-load.ts";
 import { say } from "./log.ts";
-import { BenchError } from "./processes.ts";
 import { type EngineKind, startPlatform } from "./rows/platform.ts";
 import { median, percentile } from "./stats.ts";
 import { markdownTable, whole } from "./table.ts";
@@ -20,7 +20,6 @@ export interface ReloadResult {
 }
 
 const APP = fileURLToPath(new URL("../examples/hello", import.meta.url));
-const INTERVAL_MS = 4; // Between two requests of the light load; also how exactly the first new answer is seen.
 const PAUSE_MS = 400; // Between a change served and the next save, as quick as a person is at most.
 const SERVED_TIMEOUT_MS = 30_000;
 
@@ -49,46 +48,7 @@ export async function measureReload(
   return { engine, savesMs, ...load.counts() };
 }
 
-const handlerOf = (version: number): string => `exports.handler = async () => ({ statusCode: 200, body: "version ${version}" });\n`;
-
-interface LightLoad {
-  /** When the first answer of a version had come. */
-  servedMs(version: number): number | null;
-  counts(): { requestCount: number; failures: readonly string[]; staleCount: number };
-  stop(): Promise<void>;
-}
-
-function startLoad(client: Client): LightLoad {
-  const served = new Map<number, number>();
-  const open = new Set<Promise<void>>();
-  const failures: string[] = [];
-  let requestCount = 0;
-  let staleCount = 0;
-  const one = async (): Promise<void> => {
-    const sentMs = performance.now();
-    requestCount += 1;
-    const answer = await client.get("/");
-    if (answer.status !== 200) throw new BenchError(`${answer.status} ${answer.body.slice(0, 200)}`);
-    const version = Number(/^version (\d+)$/.exec(answer.body)?.[1] ?? 0);
-    if (!served.has(version)) served.set(version, performance.now());
-    const nextMs = served.get(version + 1);
-    if (nextMs !== undefined && nextMs < sentMs) staleCount += 1;
-  };
-  const timer = setInterval(() => {
-    const answered = one()
-      .catch((cause: unknown) => void failures.push(cause instanceof Error ? cause.message : String(cause)))
-      .finally(() => open.delete(answered));
-    open.add(answered);
-  }, INTERVAL_MS);
-  return {
-    servedMs: (version) => served.get(version) ?? null,
-    counts: () => ({ requestCount, failures, staleCount }),
-    async stop() {
-      clearInterval(timer);
-      await Promise.all(open);
-    },
-  };
-}
+const handlerOf = (version: number): string => `exports.handler = async () => ({ statusCode: 200, body: "${versionText(version)}" });\n`;
 
 /** Pure. */
 export function reloadSection(results: readonly ReloadResult[], machine: string): string {
@@ -108,5 +68,5 @@ export function reloadSection(results: readonly ReloadResult[], machine: string)
   return [`## Reload`, machine, table, NOTES, ...(failures.length > 0 ? [failures.join("\n")] : [])].join("\n\n");
 }
 
-const NOTES = `From writing \`index.js\` of the running \`examples/hello\` (a copy) until an answer of the new code has come, seen by a load of one request each ${INTERVAL_MS} ms that goes on all the time.
+const NOTES = `From writing \`index.js\` of the running \`examples/hello\` (a copy) until an answer of the new code has come, seen by a load of one request each ${LOAD_INTERVAL_MS} ms that goes on all the time.
 Between: noticing the change (25 ms of quiet), reading and hashing, the build, an instance's start, the snapshot, the gateway.`;

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 const RESULTS = new URL("RESULTS.md", import.meta.url);
 const HEAD =
   "# Measured\n\nWritten by `npm run bench`; every section says when, where and from which commit. Ratios hold better than figures.\n";
-const ORDER = ["compare", "cold", "reload", "memory", "routes", "stores"];
+const ORDER = ["compare", "cold", "reload", "memory", "routes", "stores", "deploy", "apps"];
 
 export async function saveSection(name: string, body: string): Promise<void> {
   const text = await readFile(RESULTS, "utf8").catch(() => HEAD);

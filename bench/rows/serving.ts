@@ -40,7 +40,11 @@ export async function startServing({ engine, isDry, stack, signal }: ServingOpti
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await chmod(folder, 0o755); // Process instances run as other users.
   const home = join(folder, "home");
-  const [staging, production, apiPort] = [await pickFreePort("127.0.0.1"), await pickFreePort("127.0.0.1"), await pickFreePort("127.0.0.1")];
+  const [staging, production, apiPort] = [
+    await pickFreePort("127.0.0.1"),
+    await pickFreePort("127.0.0.1"),
+    await pickFreePort("127.0.0.1"),
+  ];
   const ports = ["--staging-port", staging, "--production-port", production, "--api-port", apiPort].map(String);
   const args = [BIN, "serve", "--engine", engine, ...ports, "--home", home, "--json", ...(isDry ? ["--dry"] : [])];
   const begin = async (flags: readonly string[]): Promise<Started> =>

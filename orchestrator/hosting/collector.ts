@@ -1,5 +1,6 @@
 // Forgets old releases of every app, and removes what nothing needs any more: builds, sites, installs, images. What runs is never touched.
 import { setInterval as every } from "node:timers/promises";
+import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { BUILD_GRACE_MS, COLLECT_INTERVAL_MS, RELEASE_KEPT_MS } from "../../runtime-image/contract/limits.ts";
 import { mapAtOnce } from "../at-once.ts";
@@ -73,7 +74,7 @@ export function createCollector(parts: CollectorParts): Collector {
     },
     collect: collectNow,
     async close() {
-      over.abort();
+      over.abort(new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." }));
       await Promise.all([running, inTurn(async () => undefined)]);
     },
   };

@@ -58,6 +58,7 @@ const RECONNECT_DELAY_MS = 250; // A broker that comes back is found at once by 
 const PING_INTERVAL_MS = 10_000; // A broker that hangs is noticed after two of these.
 const WRONG_LAST_SEQUENCE = 10_071; // JetStream's code for a key that is not at the expected revision.
 const NO_RESPONDERS = 503;
+const LIST_ATTEMPT_COUNT_MAX = 5;
 
 export interface ConnectionOptions {
   readonly name: string;
@@ -238,10 +239,30 @@ async function putAt(store: KV, key: string, bytes: Uint8Array, expectedRevision
   }
 }
 
-async function listEntries(store: KV, prefix: string): Promise<(Entry & { key: string; bytes: Uint8Array })[]> {
-  const entries: (Entry & { key: string; bytes: Uint8Array })[] = [];
-  for await (const entry of await store.history({ key: prefix === "" ? ">" : `${prefix}.>` }))
-    if (entry.operation === "PUT") entries.push({ key: entry.key, bytes: entry.value, revision: entry.revision });
+type ListedEntry = Entry & { readonly key: string; readonly bytes: Uint8Array };
+
+/**
+ * What is written while a listing goes on is counted by the server's library in place of what it replaces, so that a key may be left out:
+ * then it is listed again. Where that happens each time, what one listing left out another one had.
+ */
+async function listEntries(store: KV, prefix: string): Promise<ListedEntry[]> {
+  const found = new Map<string, ListedEntry>();
+  for (let attempt = 1; attempt <= LIST_ATTEMPT_COUNT_MAX; attempt += 1) {
+    const { last_seq: lastRevision } = (await store.status()).streamInfo.state;
+    const entries = await historyOf(store, prefix);
+    for (const { key, revision, operation, value } of entries)
+      if (operation !== "PUT") found.delete(key);
+      else if (revision > (found.get(key)?.revision ?? 0)) found.set(key, { key, revision, bytes: value });
+    if (entries.every(({ revision }) => revision <= lastRevision)) break;
+  }
+  return [...found.values()];
+}
+
+async function historyOf(store: KV, prefix: string): Promise<KvEntry[]> {
+  const entries: KvEntry[] = [];
+  // The library (2.29) gives undefined as well, for what is written after it has seen enough.
+  const history = (await store.history({ key: prefix === "" ? ">" : `${prefix}.>` })) as AsyncIterable<KvEntry | undefined>;
+  for await (const entry of history) if (entry !== undefined) entries.push(entry);
   return entries;
 }
 

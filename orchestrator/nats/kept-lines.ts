@@ -28,7 +28,11 @@ interface Kept<Line> {
   userCount: number;
 }
 
-export function createKeptLines<Line extends { close(): Promise<void> }>({ idleCountMax }: { readonly idleCountMax: number }): KeptLines<Line> {
+export function createKeptLines<Line extends { close(): Promise<void> }>({
+  idleCountMax,
+}: {
+  readonly idleCountMax: number;
+}): KeptLines<Line> {
   const lines = new Map<string, Kept<Line>>();
   const idle = new Set<string>(); // In the order in which they were let go of.
   const endings = new Set<Promise<void>>();

@@ -112,7 +112,11 @@ interface Refusal {
   readonly text: string;
 }
 
-async function askForStream(connection: BrokerConnection, action: "CREATE" | "UPDATE" | "DELETE", config: StoreConfig): Promise<Refusal | null> {
+async function askForStream(
+  connection: BrokerConnection,
+  action: "CREATE" | "UPDATE" | "DELETE",
+  config: StoreConfig,
+): Promise<Refusal | null> {
   const answer = await connection.ask({
     subject: `$JS.API.STREAM.${action}.${config.name}`,
     bytes: action === "DELETE" ? Buffer.alloc(0) : Buffer.from(JSON.stringify(config)), // It takes nothing but the name.

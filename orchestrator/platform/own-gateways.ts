@@ -29,14 +29,15 @@ export async function assertPorts(settings: PlatformSettings, home: Home): Promi
     { port: settings.productionPort, hosts, name: "production", flag: "--production-port", isOurs: await isRunning("production") },
   ];
   const outcomes = await Promise.allSettled(places.filter((place) => !place.isOurs).map(assertPortFree));
-  const reasons = outcomes.flatMap((outcome): unknown[] => (outcome.status === "rejected" ? [outcome.reason] : []));
-  const [first, ...others] = reasons;
-  if (first === undefined) return;
-  if (others.length === 0 || !(first instanceof PlatformError)) throw first;
-  const problems = reasons.flatMap((reason) =>
-    reason instanceof PlatformError ? [`${reason.detail.detail} ${reason.detail.remedy}`] : [],
-  );
-  throw new PlatformError(first.code, { detail: `${reasons.length} ports cannot be listened on.`, problems });
+  const failures = outcomes.filter((outcome) => outcome.status === "rejected");
+  const told = failures.map(({ reason }) => reason as unknown).filter((reason) => reason instanceof PlatformError); // Whatever was thrown.
+  const [first] = told;
+  if (failures.length === 0) return;
+  if (failures.length === 1 || first === undefined) throw failures[0]?.reason;
+  throw new PlatformError(first.code, {
+    detail: `${failures.length} ports cannot be listened on.`,
+    problems: told.map(({ detail }) => `${detail.detail} ${detail.remedy}`),
+  });
 }
 
 /** A machine without IPv6 may lack one that nobody named; what was named has to be there. */

@@ -229,7 +229,8 @@ class RunningFleet implements Fleet {
   /** An app without instances needs no connection of ours. */
   #hushUnused(target: FleetTarget): void {
     const key = keyOf(target);
-    const isUsed = [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key) || this.instanceCount(target) > 0;
+    const isUsed =
+      [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key) || this.instanceCount(target) > 0;
     if (isUsed) return;
     const hearing = this.#heard.get(key);
     this.#heard.delete(key);

@@ -99,7 +99,8 @@ export class AppEnvironments {
     else if (!this.#sequences.has(environment)) this.#sequences.set(environment, published.sequence);
   }
 
-  #isSaid(environment: Environment, { v: _, sequence: __, ...said }: AppSnapshot): boolean {
+  #isSaid(environment: Environment, published: AppSnapshot): boolean {
+    const { v: _, sequence: __, ...said } = published;
     return JSON.stringify(said) === JSON.stringify(this.#snapshot(environment));
   }
 

@@ -101,7 +101,10 @@ export function hasNothingToEnd(progress: Progress | undefined, revision: number
 }
 
 /** Everything that was ever due at first, and now and then; in between what has become due. */
-export function slotsToSweep(progress: Pick<Progress, "nextSlot" | "fullAtEpochMs"> | undefined, nowEpochMs: number): { readonly first: number; readonly last: number } {
+export function slotsToSweep(
+  progress: Pick<Progress, "nextSlot" | "fullAtEpochMs"> | undefined,
+  nowEpochMs: number,
+): { readonly first: number; readonly last: number } {
   const isFull = progress === undefined || nowEpochMs >= progress.fullAtEpochMs;
   return { first: isFull ? 0 : progress.nextSlot, last: dueSlot(nowEpochMs) };
 }

@@ -49,6 +49,7 @@ describe("a platform with a certificate", () => {
     await writeFile(files().key, OTHER_TEST_KEY);
     await writeFile(files().cert, OTHER_TEST_CERTIFICATE);
     await until(async () => (await visit()).fingerprint !== before.fingerprint, { timeoutMs: 60_000 });
+    expect((await visit()).status).toBe(200);
   });
 
   it("does not start with files that cannot be used, and names them", async () => {

@@ -67,8 +67,8 @@ describe("managing a platform", () => {
     const routes = apiRoutes({} as ApiParts);
     const problems: string[] = [];
     const asked: string[] = [];
-    for (const { method, path, query, answer } of routes) {
-      if (method !== "GET" || hasRequired(query)) continue;
+    for (const { method, path, params, query, answer } of routes) {
+      if (method !== "GET" || params !== undefined || hasRequired(query)) continue;
       const complain = (value: unknown): void => {
         if ("schema" in answer) problems.push(...problemsIn(answer.schema, value, path));
       };

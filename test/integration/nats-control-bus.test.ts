@@ -4,6 +4,9 @@ import { brokerHome } from "../../orchestrator/nats/broker-home.ts";
 import { createControlBus, type ControlBus } from "../../orchestrator/nats/control-bus.ts";
 import { readState } from "../../orchestrator/processes/detached.ts";
 import type { InstanceEvent } from "../../runtime-image/contract/instance-events.ts";
+import { openStoreLine } from "../../orchestrator/stores/store-line.ts";
+import { BROKER_IDLE_LINE_COUNT_MAX, STORE_DATA_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
+import { storeStream } from "../../runtime-image/contract/subjects.ts";
 import { connectBare, type BareClient } from "../support/broker-client.ts";
 import { startTestBroker, type TestBroker } from "../support/test-broker.ts";
 import { until } from "../support/until.ts";
@@ -63,6 +66,59 @@ describe("an app's account", () => {
     await expect(bus.pingInstance("later", "staging", "i1", { timeoutMs: 500 })).rejects.toMatchObject({ code: "NATS_REFUSED" });
     await bus.ensureAppAccount("later", "staging");
     expect(await bus.pingInstance("later", "staging", "i1", { timeoutMs: 500 })).toBeNull();
+  });
+});
+
+describe("an app's account that an earlier orchestrator made", () => {
+  const countMax = async (appId: string): Promise<number | null> => {
+    const access = { url: test.broker.url, ...(await test.signer.storeKeeperCredentials(appId, "staging")) };
+    const line = await openStoreLine(access, "test");
+    try {
+      const answer = await line.ask({ subject: `$JS.API.STREAM.INFO.${storeStream("data")}`, bytes: new Uint8Array(0), timeoutMs: 2_000 });
+      const { config } = JSON.parse(Buffer.from(answer.bytes).toString()) as { config?: { max_msgs: number } };
+      return config?.max_msgs ?? null;
+    } finally {
+      await line.close();
+    }
+  };
+
+  it("has its buckets brought up to date once its instances are listened to, or when all are", async () => {
+    for (const appId of ["early", "late"]) await bus.adoptAppAccount(appId, "staging");
+    expect([await countMax("early"), await countMax("late")]).toEqual([null, null]);
+    const end = await bus.onInstanceEvent("early", "staging", () => {});
+    expect([await countMax("early"), await countMax("late")]).toEqual([STORE_DATA_COUNT_MAX, null]);
+    await bus.tendStores();
+    expect(await countMax("late")).toBe(STORE_DATA_COUNT_MAX);
+    end();
+  });
+
+  it("takes nothing new while stores are held, whether or not anything listens there", async () => {
+    await bus.adoptAppAccount("held", "staging");
+    await bus.holdStores(true);
+    expect([await countMax("a1"), await countMax("held")]).toEqual([1, 1]);
+    await bus.ensureAppAccount("new", "staging");
+    expect(await countMax("new")).toBe(1);
+    await bus.holdStores(false);
+    expect(await Promise.all(["a1", "held", "new"].map(countMax))).toEqual(Array(3).fill(STORE_DATA_COUNT_MAX));
+  });
+});
+
+describe("connections", () => {
+  const socketCount = (): number => process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
+
+  it("are few, however many apps there are, but one for each app whose instances are listened to", async () => {
+    const appIds = Array.from({ length: BROKER_IDLE_LINE_COUNT_MAX + 8 }, (_, index) => `few${index}`);
+    const own = await createControlBus({ url: test.broker.url, signer: test.signer, onError: () => {} });
+    const before = socketCount();
+    for (const appId of appIds) await own.ensureAppAccount(appId, "staging");
+    await until(() => socketCount() - before <= BROKER_IDLE_LINE_COUNT_MAX, { timeoutMs: 5_000 });
+    const ends = await Promise.all(appIds.map((appId) => own.onInstanceEvent(appId, "staging", () => {})));
+    expect(socketCount() - before).toBe(appIds.length);
+    for (const end of ends) end();
+    await until(() => socketCount() - before <= BROKER_IDLE_LINE_COUNT_MAX, { timeoutMs: 5_000 });
+    expect(await own.pingInstance("few0", "staging", "missing", { timeoutMs: 500 })).toBeNull();
+    await own.close();
+    await until(() => socketCount() < before, { timeoutMs: 5_000 }); // Those into the accounts that are always there, too.
   });
 });
 

@@ -1,7 +1,13 @@
 // Documents whose ttl is over leave the disk of a real broker, and no others do, whatever happens in between.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../orchestrator/clock.ts";
-import { createExpiryKeeper, hasNothingToEnd, slotsToSweep, type ExpiryKeeper, type StorePlace } from "../../orchestrator/stores/expiry-keeper.ts";
+import {
+  createExpiryKeeper,
+  hasNothingToEnd,
+  slotsToSweep,
+  type ExpiryKeeper,
+  type StorePlace,
+} from "../../orchestrator/stores/expiry-keeper.ts";
 import { createStores, type AppStores, type Stores } from "../../orchestrator/stores/stores.ts";
 import { storeKeyOf } from "../../runtime-image/contract/document-names.ts";
 import { dueSlot, slotDigits } from "../../runtime-image/contract/expiry-slots.ts";

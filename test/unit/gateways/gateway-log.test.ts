@@ -1,3 +1,4 @@
+// The log of a gateway, which is set aside when it has grown.
 import { mkdtemp, open, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -32,6 +32,8 @@ function rig(idleCountMax: number): Rig {
 }
 
 const nothing = async (): Promise<void> => undefined;
+/** Nobody waits for the end of a line that is not needed. */
+const ended = async (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 describe("a line", () => {
   it("is opened once for all who want it at the same time, and again for the next", async () => {
@@ -44,6 +46,7 @@ describe("a line", () => {
   it("is ended once too many others were let go of after it, the longest unused one first", async () => {
     const { lines, closed, wanted } = rig(2);
     for (const name of ["a", "b", "a", "c", "d"]) await lines.use(wanted(name), nothing);
+    await ended();
     expect(closed).toEqual(["b", "a"]);
     expect(["a", "b", "c", "d"].map((name) => lines.isOpen(name))).toEqual([false, false, true, true]);
   });
@@ -54,6 +57,7 @@ describe("a line", () => {
     first.letGo();
     first.letGo(); // Counts once.
     await lines.use(wanted("b"), nothing);
+    await ended();
     expect([opened, closed]).toEqual([["a", "b"], ["b"]]);
     second.letGo();
     await lines.close();

@@ -1,0 +1,42 @@
+// Asks the management API how it is, again and again at a fixed pace, whether or not the last answer has come.
+import type { ApiClient } from "../orchestrator/api/client.ts";
+
+export interface ApiProbe {
+  /** How long each answer took, from the moment at which it should have been asked for. */
+  readonly tookMs: readonly number[];
+  readonly failures: readonly string[];
+  stop(): Promise<void>;
+}
+
+const INTERVAL_MS = 20;
+
+export function startApiProbe(api: ApiClient, path: string): ApiProbe {
+  const tookMs: number[] = [];
+  const failures: string[] = [];
+  const open = new Set<Promise<void>>();
+  const startMs = performance.now();
+  let askedCount = 0;
+  const ask = (plannedMs: number): void => {
+    const answered = api
+      .get(path)
+      .then(
+        () => void tookMs.push(performance.now() - plannedMs),
+        (cause: unknown) => void failures.push(cause instanceof Error ? cause.message : String(cause)),
+      )
+      .finally(() => open.delete(answered));
+    open.add(answered);
+  };
+  // A timer that comes late asks for what it missed: a pause must not hide behind the next question.
+  const timer = setInterval(() => {
+    const dueCount = Math.floor((performance.now() - startMs) / INTERVAL_MS);
+    for (; askedCount < dueCount; askedCount += 1) ask(startMs + (askedCount + 1) * INTERVAL_MS);
+  }, INTERVAL_MS);
+  return {
+    tookMs,
+    failures,
+    async stop() {
+      clearInterval(timer);
+      await Promise.all(open);
+    },
+  };
+}

@@ -17,7 +17,10 @@ export function addImage(program: Command): void {
   image
     .command("base")
     .description("Prints the image that the platform's own is to stand on; made first where no registry answers.")
-    .addHelpText("after", '\nExample:\n  docker build --tag orchestrator --build-arg NODE_IMAGE="$(orchestrator image base)" .')
+    .addHelpText(
+      "after",
+      '\nExamples:\n  orchestrator image base\n  docker build --tag orchestrator --build-arg NODE_IMAGE="$(orchestrator image base)" .',
+    )
     .action(async () => {
       const { searchPath, extraCaCerts } = environmentSettings();
       const npm = await findOwnNpm({ nodePath: process.execPath, searchPath, extraCaCerts });

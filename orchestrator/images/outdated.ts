@@ -1,10 +1,10 @@
 // Which images of earlier versions nothing needs any more, by everything that exists on a Docker engine. Pure.
-import type { InspectedImage } from "../docker/api.ts";
+import type { ImageInfo, InspectedImage } from "../docker/api.ts";
 import { LABELS } from "../docker/labels.ts";
 import { IMAGE_LABEL } from "./node-base.ts";
 
 /** What others stand on comes last, so that it can go with them. */
-export const SHARED_KINDS = ["npm", "runtime", "node-base"] as const;
+const SHARED_KINDS = ["npm", "runtime", "node-base"] as const;
 type SharedKind = (typeof SHARED_KINDS)[number];
 
 export type Repositories = Readonly<Record<SharedKind, string>>;
@@ -44,8 +44,12 @@ export function outdatedImages(engine: EngineImages, policy: ImagePolicy): Outda
   return outdated;
 }
 
+/** Whether it is worth looking at what each image stands on. */
+export const mayBeOutdated = (images: readonly ImageInfo[], policy: ImagePolicy): boolean =>
+  SHARED_KINDS.some((kind) => ofKind(kind, images, policy).length > 0);
+
 /** Those that could go if nothing needs them. */
-function ofKind(kind: SharedKind, images: readonly InspectedImage[], policy: ImagePolicy): InspectedImage[] {
+function ofKind<Image extends ImageInfo>(kind: SharedKind, images: readonly Image[], policy: ImagePolicy): Image[] {
   if (kind === "npm" && policy.othersInstall) return [];
   const own = images.filter((image) => isShared(image, kind) && ownReferences(image, policy.repositories[kind]).length > 0);
   // Until packages are installed nobody knows which npm image is today's: most likely the newest.
@@ -59,10 +63,9 @@ function ofKind(kind: SharedKind, images: readonly InspectedImage[], policy: Ima
 }
 
 /** A function's image inherits the labels of what it stands on; whatever else somebody made of ours has another name. */
-const isShared = ({ labels }: InspectedImage, kind: SharedKind): boolean =>
-  labels[IMAGE_LABEL] === kind && labels[LABELS.build] === undefined;
+const isShared = ({ labels }: ImageInfo, kind: SharedKind): boolean => labels[IMAGE_LABEL] === kind && labels[LABELS.build] === undefined;
 
-const ownReferences = ({ references }: InspectedImage, repository: string): string[] =>
+const ownReferences = ({ references }: ImageInfo, repository: string): string[] =>
   references.filter((reference) => reference.startsWith(`${repository}:`));
 
 const standsOn = (image: InspectedImage, base: InspectedImage): boolean =>

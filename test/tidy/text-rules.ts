@@ -2,7 +2,7 @@
 import type { SourceTree } from "./source-tree.ts";
 
 const PRODUCT = /^(?:runtime-image|gateway|orchestrator)\//;
-// Each holds, as text, a program that runs in a helper container or as a hook of git: neither our environment nor our console.
+// Programs, or files that hold one as text, that run in a container or as a hook of git: neither our environment nor our console.
 const HELPER = /^orchestrator\/(?:engines\/docker-packet-filter|git\/push-hook)\.ts$|^orchestrator\/images\/add-git\.mjs$/;
 const LINE_COUNT_MAX = 400; // One idea fits in far less.
 

@@ -1,7 +1,7 @@
 // Which images of earlier versions may go, by what exists on an engine: nothing that anybody stands on, runs, or may need in a moment.
 import { describe, expect, it } from "vitest";
 import type { InspectedImage } from "../../../orchestrator/docker/api.ts";
-import { type ImagePolicy, outdatedImages } from "../../../orchestrator/images/outdated.ts";
+import { type ImagePolicy, mayBeOutdated, outdatedImages } from "../../../orchestrator/images/outdated.ts";
 
 const DAY_MS = 86_400_000;
 const POLICY: ImagePolicy = {
@@ -80,6 +80,16 @@ describe("images of earlier versions", () => {
     expect(gone([image("node:24-slim", "q", { labels: {} }), image("o-runtime:fake", "qr", { labels: {} })])).toEqual([]);
     expect(gone([image("o-runtime-of-mine:1", "qr")])).toEqual([]);
     expect(gone([image("o-runtime:old", "ax", { references: ["o-runtime:old", "kept:1"] })])).toEqual(["o-runtime:old"]);
+  });
+
+  it("are not looked for where all that could go is in use by this platform or too young", () => {
+    expect(
+      mayBeOutdated(
+        [...NOW, build("o-build:b1", "arb")].filter(({ references }) => references[0] !== "o-node:1"),
+        POLICY,
+      ),
+    ).toBe(false);
+    expect(mayBeOutdated([...NOW, image("o-runtime:old", "ax")], POLICY)).toBe(true);
   });
 
   it("are counted with what they take beside what they stand on", () => {

@@ -4,7 +4,16 @@ import type Dockerode from "dockerode";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { describeDockerAddress, type DockerAddress } from "./address.ts";
 import { linesOf } from "./lines.ts";
-import type { ContainerState, DockerApi, DockerContainers, DockerImages, DockerNetworks, InspectedImage, Labels, NetworkInfo } from "./api.ts";
+import type {
+  ContainerState,
+  DockerApi,
+  DockerContainers,
+  DockerImages,
+  DockerNetworks,
+  InspectedImage,
+  Labels,
+  NetworkInfo,
+} from "./api.ts";
 
 const CALL_TIMEOUT_MS = 120_000; // Of silence on one call's connection; the longest silent step is an import of 130 MB.
 const NOT_THERE = 404;

@@ -11,6 +11,7 @@ import {
 } from "../../runtime-image/contract/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, InstanceExit, LogLine, ObservedInstance } from "../engines/engine.ts";
+import { type FleetTarget, type HeardBroker, type Hearing, createHearing, keyOf } from "./hearing.ts";
 import {
   type PoolFailure,
   type PoolInstance,
@@ -42,11 +43,6 @@ export interface Fleet {
   stopAll(options: { readonly graceMsMax: number }): Promise<void>;
 }
 
-export interface FleetTarget {
-  readonly appId: string;
-  readonly environment: Environment;
-}
-
 export interface FleetParts {
   readonly engine: Engine;
   readonly clock: Clock;
@@ -57,11 +53,9 @@ export interface FleetParts {
 }
 
 /** What the fleet needs of the broker. */
-export interface FleetBroker {
+export interface FleetBroker extends HeardBroker {
   credentials(target: FleetTarget & { readonly instanceId: string }): Promise<BrokerAccess>;
   ping(target: FleetTarget & { readonly instanceId: string }): Promise<Pong | null>;
-  /** Until the function that it gives is called. */
-  onEvent(target: FleetTarget, listener: (event: InstanceEvent) => void): Promise<() => void>;
 }
 
 export interface FleetReport {
@@ -79,15 +73,14 @@ export function createFleet(parts: FleetParts): Fleet {
   return new RunningFleet(parts);
 }
 
-const keyOf = (target: FleetTarget): string => `${target.environment}/${target.appId}`;
-
 class RunningFleet implements Fleet {
   readonly #parts: FleetParts;
   readonly #pools = new Map<string, PoolSpec>();
+  readonly #poolKeys = new Map<string, readonly string[]>(); // By target.
   readonly #instances = new Map<string, PoolInstance>();
   readonly #failures = new Map<string, PoolFailure>();
   readonly #listeners: ((target: FleetTarget) => void)[] = [];
-  readonly #heard = new Map<string, Promise<() => void>>(); // Targets whose events are heard, and how that ends.
+  readonly #hearing: Hearing;
   readonly #spared = new Map<string, readonly string[]>(); // Pool keys, by target.
   readonly #wanted = new Set<string>(); // Targets of which it is known what they should have: others are left as they are found.
   readonly #stops = new Map<string, Promise<void>>();
@@ -96,6 +89,7 @@ class RunningFleet implements Fleet {
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
+    this.#hearing = createHearing(parts.broker, (event) => this.#happened(event));
     parts.engine.watchExits((exit) => this.#exited(exit), this.#over.signal);
   }
 
@@ -122,7 +116,7 @@ class RunningFleet implements Fleet {
       graceMs: STOP_GRACE_MS,
     };
     this.#instances.set(instanceId, instance);
-    await this.#hear(observed);
+    await this.#hearing.hear(observed);
     this.#follow(instance);
   }
 
@@ -139,14 +133,18 @@ class RunningFleet implements Fleet {
   want(target: FleetTarget, pools: readonly PoolSpec[], sparedKeys: readonly string[] = []): void {
     this.#wanted.add(keyOf(target));
     this.#spared.set(keyOf(target), sparedKeys);
-    for (const [key, pool] of this.#pools) if (keyOf(pool) === keyOf(target)) this.#pools.delete(key);
+    for (const key of this.#poolKeys.get(keyOf(target)) ?? []) this.#pools.delete(key);
     for (const pool of pools) this.#pools.set(pool.poolKey, pool);
+    this.#poolKeys.set(
+      keyOf(target),
+      pools.map(({ poolKey }) => poolKey),
+    );
     for (const key of this.#failures.keys()) if (!this.#pools.has(key)) this.#failures.delete(key);
-    if (pools.every((pool) => pool.instanceCount === 0)) {
-      this.#reconcile();
+    if (pools.every(({ instanceCount }) => instanceCount === 0)) {
+      if (this.instanceCount(target) > 0) this.#reconcile();
       return this.#hushUnused(target);
     }
-    this.#hear(target).then(
+    this.#hearing.hear(target).then(
       () => this.#reconcile(),
       (cause: unknown) => this.#trouble(target, "its events cannot be heard", cause),
     );
@@ -205,6 +203,7 @@ class RunningFleet implements Fleet {
 
   async stopAll(options: { readonly graceMsMax: number }): Promise<void> {
     this.#pools.clear();
+    this.#poolKeys.clear();
     this.#spared.clear();
     for (const instance of this.#instances.values()) {
       const graceMs = instance.state === "starting" ? 0 : Math.min(instance.graceMs, options.graceMsMax); // No request reached that one yet.
@@ -214,30 +213,11 @@ class RunningFleet implements Fleet {
     this.release();
   }
 
-  async #hear(target: FleetTarget): Promise<void> {
-    const key = keyOf(target);
-    const hearing = this.#heard.get(key) ?? this.#parts.broker.onEvent(target, (event) => this.#happened(event));
-    this.#heard.set(key, hearing);
-    try {
-      await hearing;
-    } catch (cause) {
-      if (this.#heard.get(key) === hearing) this.#heard.delete(key);
-      throw cause;
-    }
-  }
-
   /** An app without instances needs no connection of ours. */
   #hushUnused(target: FleetTarget): void {
     const key = keyOf(target);
-    const isUsed =
-      [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key) || this.instanceCount(target) > 0;
-    if (isUsed) return;
-    const hearing = this.#heard.get(key);
-    this.#heard.delete(key);
-    hearing?.then(
-      (end) => end(),
-      () => undefined, // Whoever wanted to hear was told.
-    );
+    const isWanted = [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key);
+    if (!isWanted && this.instanceCount(target) === 0) this.#hearing.hush(target);
   }
 
   #reconcile(): void {
@@ -278,7 +258,7 @@ class RunningFleet implements Fleet {
     };
     this.#instances.set(instanceId, instance);
     const begin = async (): Promise<void> => {
-      await this.#hear(pool);
+      await this.#hearing.hear(pool);
       const broker = await this.#parts.broker.credentials({ appId, environment, instanceId });
       const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson, bareQuery } = fn;
       await this.#parts.engine.start({

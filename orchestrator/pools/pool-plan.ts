@@ -95,8 +95,12 @@ export function planPools(input: {
     else if (instance.state === "starting") looks.push(readyByEpochMs);
   }
   const room = roomToStart(instances, failures);
+  const aliveIn = Map.groupBy(
+    instances.filter(({ state }) => state === "starting" || state === "ready"),
+    ({ poolKey }) => poolKey,
+  );
   for (const pool of pools) {
-    const alive = instances.filter((one) => one.poolKey === pool.poolKey && (one.state === "starting" || one.state === "ready"));
+    const alive = aliveIn.get(pool.poolKey) ?? [];
     for (const extra of alive.slice(pool.instanceCount)) actions.push(stop(extra, "too many"));
     const missing = pool.instanceCount - alive.length;
     if (missing <= 0) continue;

@@ -68,8 +68,10 @@ const PRODUCTION = "shop.example.org";
 const STAGING = "staging.shop.example.org";
 const API = "orchestrator.example.org";
 
-function behindNginx(nginxProgram: string): void {
-  describe("a platform behind nginx, which is told what the page on operating says", () => {
+// It is no part of what ./setup brings; test/unit holds its configuration against the page all the same.
+describe.each([nginxPath()].filter((path) => path !== null))(
+  "a platform behind %s, which is told what the page on operating says",
+  (nginxProgram) => {
     const rig = hostForSuite({ engine: "process", flags: ["--trust-proxy", "127.0.0.1"] });
     let upstream: Upstream;
     let nginx: OwnNginx;
@@ -171,9 +173,5 @@ function behindNginx(nginxProgram: string): void {
       );
       expect(shown).toContain("staging runs release");
     });
-  });
-}
-
-// It is no part of what ./setup brings, and test/unit holds the file against the page all the same.
-const nginxProgram = nginxPath();
-if (nginxProgram !== null) behindNginx(nginxProgram);
+  },
+);

@@ -73,7 +73,7 @@ function errorFacts(error: unknown): object {
 
 /** A reader that goes away (a closed terminal, the end of a pipe) must not take the process with it: there is something to clean up. */
 export function outliveReaders(): void {
-  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  for (const stream of [process.stdout, process.stderr]) stream.off("error", endNow).on("error", () => undefined);
 }
 
 /** A command whose reader goes away, as "head" does, ends as other programs do: at once, and without a word. */

@@ -1,7 +1,7 @@
 // orchestrator data export: every document as a line of JSON, in the order of tables and keys.
 import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { printNotice, showProgress, writeOut } from "../log.ts";
+import { outliveReaders, printNotice, showProgress, writeOut } from "../log.ts";
 import type { ExportLine } from "../stores/transfer.ts";
 import { EXIT_PART, type Settle } from "./exit-codes.ts";
 import { progressText } from "./progress-text.ts";
@@ -30,6 +30,7 @@ export function addExport(data: Command, settle: Settle): void {
 async function exportAll(flags: ExportFlags, settle: Settle): Promise<void> {
   const { api, environment } = await storePlaceOf(flags, "orchestrator data export --help");
   const readerLeft = new AbortController();
+  outliveReaders(); // What was printed is a part then, and the exit code says so.
   process.stdout.on("error", () => readerLeft.abort()); // "| head" has seen enough.
   const seen = { documentCount: 0, unreadableCount: 0, totalCount: 0, isWhole: false };
   const take = async (value: unknown): Promise<void> => {

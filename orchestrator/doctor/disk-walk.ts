@@ -26,7 +26,7 @@ interface Sum {
   isWhole: boolean;
 }
 
-const AT_ONCE = 32; // Files that are looked at together.
+const AT_ONCE = 8; // Files of one part that are looked at together: others wait for the same few threads.
 const BLOCK_BYTES = 512; // What lstat counts in, whatever the file system's own blocks are.
 
 /** One answer for each path; 0 for one that is not there. Links count themselves, and a file with several names once. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
+import { mapAtOnce } from "../at-once.ts";
 import type { ControlBus } from "../nats/control-bus.ts";
 import { createTurn } from "../turn.ts";
 import type { KeptVariables } from "../variables/folder-variables.ts";
@@ -38,7 +39,7 @@ export interface HostingParts extends HostedAppParts {
 }
 
 const INSTANCES_POLL_MS = 50;
-const RESTORED_AT_ONCE = 8;
+const RESTORED_AT_ONCE = 16; // Each waits for the broker most of the time.
 
 export async function createHosting(parts: HostingParts): Promise<Hosting> {
   const { book, folderApp } = parts;
@@ -92,7 +93,7 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
     apps.delete(app.appId);
   };
 
-  for (const batch of batchesOf(book.list())) await Promise.all(batch.map(addKnown));
+  await mapAtOnce(book.list(), RESTORED_AT_ONCE, addKnown);
 
   return {
     all: () => [...apps.values()],
@@ -118,8 +119,8 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
       }),
     async restore() {
       const all = [...apps.values()];
-      for (const batch of batchesOf(all.filter((app) => !app.known().isLeaving)))
-        await Promise.all(batch.map(async (app) => app.deployer.restore()));
+      const staying = all.filter((app) => !app.known().isLeaving);
+      await mapAtOnce(staying, RESTORED_AT_ONCE, async (app) => app.deployer.restore());
       for (const app of all.filter((one) => one.known().isLeaving))
         await removeNow(app).catch((cause: unknown) => parts.report(`the removal of ${app.name} could not be finished: ${String(cause)}`));
     },
@@ -130,12 +131,6 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
       await Promise.all([...apps.values()].map(async (app) => app.deployer.close()));
     },
   };
-}
-
-function batchesOf<Item>(items: readonly Item[]): Item[][] {
-  const batches: Item[][] = [];
-  for (let start = 0; start < items.length; start += RESTORED_AT_ONCE) batches.push(items.slice(start, start + RESTORED_AT_ONCE));
-  return batches;
 }
 
 /** Instances use the stores until they end. */

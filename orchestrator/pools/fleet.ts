@@ -215,8 +215,8 @@ class RunningFleet implements Fleet {
 
   /** An app without instances needs no connection of ours. */
   #hushUnused(target: FleetTarget): void {
-    const key = keyOf(target);
-    const isWanted = [...this.#pools.values()].some((pool) => pool.instanceCount > 0 && keyOf(pool) === key);
+    const poolKeys = this.#poolKeys.get(keyOf(target)) ?? [];
+    const isWanted = poolKeys.some((key) => (this.#pools.get(key)?.instanceCount ?? 0) > 0);
     if (!isWanted && this.instanceCount(target) === 0) this.#hearing.hush(target);
   }
 

@@ -1,5 +1,6 @@
 // Images of earlier versions on a real engine: gone when nothing needs them, and never pulled away from under anybody.
 import { randomBytes } from "node:crypto";
+import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseDockerAddress } from "../../orchestrator/docker/address.ts";
 import { createDockerClient } from "../../orchestrator/docker/client.ts";
@@ -7,6 +8,7 @@ import { LABELS } from "../../orchestrator/docker/labels.ts";
 import { IMAGE_LABEL } from "../../orchestrator/images/node-base.ts";
 import type { Repositories } from "../../orchestrator/images/outdated.ts";
 import { type RemovedImages, removeOutdatedImages } from "../../orchestrator/images/remove-outdated.ts";
+import type { RuntimeBundle } from "../../orchestrator/images/runtime-image.ts";
 import { packTar } from "../../orchestrator/images/tar.ts";
 import {
   bareRuntime,
@@ -43,7 +45,7 @@ async function container(image: string, labels: Record<string, string> = {}): Pr
   const id = await docker.containers.create(`${own}-${randomBytes(4).toString("hex")}`, {
     Image: image,
     Cmd: ["never"],
-    Labels: labels,
+    Labels: { [LABELS.role]: "image", [LABELS.home]: tmpdir(), ...labels },
     HostConfig: {
       NetworkMode: "none",
       CapDrop: ["ALL"],
@@ -71,6 +73,12 @@ const runtime = async (on: string, tag: string) =>
 const npm = async (on: string, tag: string) => onTopOf(on, { repository: repositories.npm, tag, labels: { [IMAGE_LABEL]: "npm" } });
 const build = async (on: string, tag: string) =>
   onTopOf(on, { repository: `${own}-build`, tag, labels: { [LABELS.build]: tag, [LABELS.platform]: "somebody-else" } });
+
+/** Of a content of its own: Docker gives images of the same content one id. */
+async function ownRuntime(version: string): Promise<RuntimeBundle> {
+  const { hash, files } = await bareRuntime(version);
+  return { hash, files: [...files, { path: "version.js", bytes: Buffer.from(`// ${version}\n`) }] };
+}
 
 const isThere = async (reference: string): Promise<boolean> => (await docker.images.inspect(reference)) !== null;
 const collect = async (currentReferences: readonly string[], othersInstall = false): Promise<RemovedImages> =>
@@ -141,8 +149,10 @@ describe("images of earlier versions", () => {
 describe("an engine whose platform was upgraded", () => {
   const platformId = newPlatformId();
   const name = `upgrade-${own}`; // Runtime images of this test's own.
-  const older = createTestEngine(platformId, { runtimeBundle: () => bareRuntime(`${name}-1`) });
-  const newer = createTestEngine(platformId, { runtimeBundle: () => bareRuntime(`${name}-2`) });
+  const engineOf = (id: string, version: number) =>
+    createTestEngine(id, { runtimeBundle: () => ownRuntime(`${name}-${version}`), homeLabel: tmpdir() }); // Builds of homes that are gone are removed after other runs.
+  const older = engineOf(platformId, 1);
+  const newer = engineOf(platformId, 2);
   const source = (buildId: string) => ({
     buildId,
     functionName: "src/http/get-index",
@@ -203,7 +213,7 @@ describe("an engine whose platform was upgraded", () => {
 
   it("makes its runtime image anew where somebody has removed it: nothing stood on it yet", async () => {
     const bareId = newPlatformId();
-    const engine = createTestEngine(bareId, { runtimeBundle: () => bareRuntime(`${name}-3`) });
+    const engine = engineOf(bareId, 3);
     await engine.prepare();
     const before = newBuildId();
     try {

@@ -1,4 +1,5 @@
 // Every bench by its name: each runs, and gives its section of the results.
+import { appsSection, measureApps } from "./apps.ts";
 import { coldSection, measureCold, type ColdResult } from "./cold.ts";
 import { type Cell, compare, compareSection } from "./compare.ts";
 import { deploySection, measureDeploy, type DeployResult } from "./deploy.ts";
@@ -27,6 +28,8 @@ const ROUND_COUNT = 3;
 const COLD_SAMPLE_COUNT = 20;
 const RELOAD_SAMPLE_COUNT = 15;
 const DEPLOY_SAMPLE_COUNT = 10;
+const APP_COUNTS = [10, 50, 100, 250, 500];
+const APP_QUICK_COUNTS = [10, 50];
 const MEMORY_REQUEST_COUNT = 1_000_000;
 const MEMORY_TIMEOUT_MS = 300_000;
 
@@ -38,6 +41,7 @@ export const BENCHES = {
   routes: runRoutes,
   stores: runStores,
   deploy: runDeploy,
+  apps: runApps,
   profile: runProfile,
 } as const satisfies Record<string, (settings: BenchSettings) => Promise<string>>;
 
@@ -92,6 +96,12 @@ async function runDeploy({ isQuick, engines, stack, signal }: BenchSettings): Pr
   const results: DeployResult[] = [];
   for (const engine of engines) results.push(await alone(stack, (own) => measureDeploy(engine, { ...counts, stack: own, signal })));
   return deploySection(results, machine);
+}
+
+async function runApps({ isQuick, stack, signal }: BenchSettings): Promise<string> {
+  await assertTools(["wrk"]);
+  const machine = await machineLines();
+  return appsSection(await measureApps({ appCounts: isQuick ? APP_QUICK_COUNTS : APP_COUNTS, isQuick, stack, signal }), machine);
 }
 
 async function runProfile({ engines: [engine = "docker"], cell, stack, signal }: BenchSettings): Promise<string> {

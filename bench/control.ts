@@ -26,7 +26,7 @@ export interface ServedApp {
 const APPLIED_TIMEOUT_MS = 10_000;
 
 /** Made from the keys in the platform's home. */
-export async function openControl(platform: RunningPlatform, stack: AsyncDisposableStack): Promise<Control> {
+export async function openControl(platform: Pick<RunningPlatform, "home">, stack: AsyncDisposableStack): Promise<Control> {
   // Written by the orchestrator for its gateway.
   const gateway = JSON.parse(await readFile(join(platform.home, "gateways/staging.json"), "utf8")) as GatewayConfig;
   const signer = createBrokerSigner(await loadBrokerKeys(platform.home));

@@ -103,7 +103,9 @@ async function repeatedly(platform: ServingPlatform, own: FunctionsFolder, { sam
         way.push(await servedMs({ load, version, signal }, deploy));
         await delay(PAUSE_MS, undefined, { signal });
       }
-      const [nothing, changed] = [unchanged, served].map((ways) => `${whole(ways.commandMs.at(-1) ?? 0)} ms (API ${whole(ways.apiMs.at(-1) ?? 0)})`);
+      const [nothing, changed] = [unchanged, served].map(
+        (ways) => `${whole(ways.commandMs.at(-1) ?? 0)} ms (API ${whole(ways.apiMs.at(-1) ?? 0)})`,
+      );
       say(`deploy ${sample} of ${sampleCount}: nothing changed ${nothing}, one function → served ${changed}`);
     }
   } finally {
@@ -196,29 +198,44 @@ export function deploySection(results: readonly DeployResult[], machine: string)
         title: count === 1 ? "docker build, one by one" : `docker build, ${count} at once`,
         cell: ({ first }: DeployResult) => whole(plainMedian(first, index)),
       })),
-      { title: "builds, of the faster one", cell: ({ first }) => times(medianOf(first, ({ buildsMs }) => buildsMs), fasterPlain(first)) },
+      {
+        title: "builds, of the faster one",
+        cell: ({ first }) =>
+          times(
+            medianOf(first, ({ buildsMs }) => buildsMs),
+            fasterPlain(first),
+          ),
+      },
     ],
     results,
   );
   const answers = markdownTable<DeployResult>(
     [
       { title: "engine", cell: ({ engine }) => engine, align: "left" },
-      ...([["idle", "idleMs"] as const, ["while two apps of 20 functions are built and started", "busyMs"] as const]).flatMap(([when, key]) => [
-        { title: `GET /api/status ${when}, p50 ms`, cell: (result: DeployResult) => short(median(result[key])) },
-        { title: "p99", cell: (result: DeployResult) => short(percentile(result[key], 99)) },
-        { title: "most", cell: (result: DeployResult) => short(Math.max(...result[key])) },
-      ]),
+      ...[["idle", "idleMs"] as const, ["while two apps of 20 functions are built and started", "busyMs"] as const].flatMap(
+        ([when, key]) => [
+          { title: `GET /api/status ${when}, p50 ms`, cell: (result: DeployResult) => short(median(result[key])) },
+          { title: "p99", cell: (result: DeployResult) => short(percentile(result[key], 99)) },
+          { title: "most", cell: (result: DeployResult) => short(Math.max(...result[key])) },
+        ],
+      ),
       { title: "answers", cell: ({ busyMs }) => whole(busyMs.length) },
     ],
     results,
   );
-  const verdicts = results.flatMap(targetsOf).map(({ text, value, most, unit }) => `- ${text}: ${short(value)} ${unit}, at most ${most} ${unit} wanted${value <= most ? "" : ": **missed**"}`);
+  const verdicts = results
+    .flatMap(targetsOf)
+    .map(
+      ({ text, value, most, unit }) =>
+        `- ${text}: ${short(value)} ${unit}, at most ${most} ${unit} wanted${value <= most ? "" : ": **missed**"}`,
+    );
   const failures = [...new Set(results.flatMap((result) => result.failures))].slice(0, 5).map((failure) => `- failed: ${failure}`);
   return ["## Deploy", machine, deploys, builds, answers, [...verdicts, ...failures].join("\n"), NOTES].join("\n\n");
 }
 
 const medianOf = (first: readonly FirstDeploy[], of: (deploy: FirstDeploy) => number): number => median(first.map(of));
-const plainMedian = (first: readonly FirstDeploy[], index: number): number => median(first.flatMap(({ plainMs }) => plainMs?.[index] ?? []));
+const plainMedian = (first: readonly FirstDeploy[], index: number): number =>
+  median(first.flatMap(({ plainMs }) => plainMs?.[index] ?? []));
 
 /** Undefined without docker. */
 function fasterPlain(first: readonly FirstDeploy[]): number | undefined {
@@ -240,7 +257,14 @@ function targetsOf({ engine, unchanged, served, first, busyMs }: DeployResult): 
     { text: `one function changed → served (${engine}), p50`, value: median(served.commandMs) / 1_000, most: 4, unit: "s" },
     ...(plain === undefined
       ? []
-      : [{ text: "first builds of 20 functions, of the faster `docker build`", value: medianOf(first, ({ buildsMs }) => buildsMs) / plain, most: 1, unit: "×" }]),
+      : [
+          {
+            text: "first builds of 20 functions, of the faster `docker build`",
+            value: medianOf(first, ({ buildsMs }) => buildsMs) / plain,
+            most: 1,
+            unit: "×",
+          },
+        ]),
     { text: `an answer of the API while builds run (${engine}), p99`, value: percentile(busyMs, 99), most: 50, unit: "ms" },
   ];
 }

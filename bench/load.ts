@@ -11,6 +11,7 @@ export interface Load {
   readonly connectionCount: number;
   readonly durationS: number;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly hosts?: readonly string[]; // Asked in turn; otherwise the one of the address.
 }
 
 export interface LoadReport {
@@ -49,14 +50,14 @@ export async function runLoad(baseUrl: string, load: Load, signal: AbortSignal):
 }
 
 /** wrk formats the request once where the script only sets these fields. */
-export function luaScript(load: Pick<Load, "method" | "bodyBytes" | "headers">): string {
+export function luaScript(load: Pick<Load, "method" | "bodyBytes" | "headers" | "hosts">): string {
   const headers = Object.entries(load.headers ?? {}).map(
     ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}\n`,
   );
   const body =
     load.bodyBytes > 0 ? `wrk.body = string.rep("x", ${load.bodyBytes})\nwrk.headers["content-type"] = "application/octet-stream"\n` : "";
   return `wrk.method = "${load.method}"
-${headers.join("")}${body}
+${headers.join("")}${body}${load.hosts === undefined ? "" : hostsLua(load.hosts)}
 function done(summary, latency, requests)
   local errors = summary.errors
   io.write(string.format("${REPORT_MARK} %d %d %d %d %d %d %d %f %f\\n", summary.requests, summary.duration,
@@ -64,6 +65,22 @@ function done(summary, latency, requests)
 end
 `;
 }
+
+/** Formatted once, too. */
+const hostsLua = (hosts: readonly string[]): string => `
+local requests = {}
+local position = 0
+function init(args)
+  for index, host in ipairs({ ${hosts.map((host) => JSON.stringify(host)).join(", ")} }) do
+    wrk.headers["Host"] = host
+    requests[index] = wrk.format()
+  end
+end
+function request()
+  position = position % #requests + 1
+  return requests[position]
+end
+`;
 
 export function parseReport(output: string): LoadReport {
   const line = output.split("\n").find((one) => one.startsWith(REPORT_MARK));

@@ -17,6 +17,7 @@ const USAGE = `Usage: npm run bench [-- <name>...] [--quick] [--engine docker|pr
   routes    the cost of routing from 10 to 5,000 routes
   stores    documents and sessions, beside Redis and PostgreSQL (needs redis-server and postgresql)
   deploy    a folder of 20 functions → served, beside docker build; answers of the API meanwhile
+  apps      the cost of apps that nobody asks for, from 10 to 500
   profile   where the time goes: CPU profiles of gateway and instance
   all       everything but profile
 

@@ -51,7 +51,9 @@ export async function plainBuildsMs({ image, functionFolders, atOnceCount, signa
     await Promise.all(Array.from({ length: atOnceCount }, work));
     return performance.now() - startMs;
   } finally {
-    const tags = (await run("docker", ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository])).split("\n").filter((tag) => tag !== "");
+    const tags = (await run("docker", ["image", "ls", "--format", "{{.Repository}}:{{.Tag}}", repository]))
+      .split("\n")
+      .filter((tag) => tag !== "");
     if (tags.length > 0) await run("docker", ["image", "rm", "--force", ...tags], { timeoutMs: BUILD_TIMEOUT_MS });
     await rm(folder, { recursive: true, force: true });
   }

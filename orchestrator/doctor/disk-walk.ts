@@ -27,6 +27,7 @@ interface Sum {
 }
 
 const AT_ONCE = 8; // Files of one part that are looked at together: others wait for the same few threads.
+const READ_AT_ONCE = 128; // Names.
 const BLOCK_BYTES = 512; // What lstat counts in, whatever the file system's own blocks are.
 
 /** One answer for each path; 0 for one that is not there. Links count themselves, and a file with several names once. */
@@ -55,7 +56,7 @@ async function addFolder(folder: string, into: Into): Promise<void> {
   if (into.walk.isOver()) return void (into.sum.isWhole = false);
   let part: string[] = [];
   try {
-    const entries: AsyncIterable<Dirent> = await opendir(folder, { bufferSize: AT_ONCE });
+    const entries: AsyncIterable<Dirent> = await opendir(folder, { bufferSize: READ_AT_ONCE });
     for await (const { name } of entries) {
       part.push(join(folder, name));
       if (part.length < AT_ONCE) continue;

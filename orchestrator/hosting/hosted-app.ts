@@ -21,7 +21,10 @@ export interface HostedApp {
 }
 
 /** What apps share. */
-export interface HostedAppParts extends Pick<DeployerParts, "fleet" | "instanceCounts" | "snapshots" | "sessionSecret" | "report" | "announce"> {
+export interface HostedAppParts extends Pick<
+  DeployerParts,
+  "fleet" | "instanceCounts" | "snapshots" | "sessionSecret" | "report" | "announce"
+> {
   readonly state: ControlState;
   readonly stores: Stores;
   readonly variableStore: VariableStore;

@@ -5,7 +5,9 @@ const run = (command, ...args) => spawnSync(command, args, { stdio: ["ignore", "
 const isThere = (command) => spawnSync(command, ["--version"], { stdio: "ignore" }).status === 0;
 
 if (!isThere("git") && !addedByApt()) {
-  process.stderr.write('This image has no git, and none could be got by apt-get. Give one that has it, or let "orchestrator image base" make one.\n');
+  process.stderr.write(
+    'This image has no git, and none could be got by apt-get. Give one that has it, or let "orchestrator image base" make one.\n',
+  );
   process.exit(1);
 }
 

@@ -3,15 +3,11 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
-import {
-  INSTANCE_CPU_COUNT_MAX,
-  INSTANCE_PID_COUNT_MAX,
-  INSTANCE_TMP_BYTES_MAX,
-  STOP_GRACE_MS,
-} from "../../runtime-image/contract/limits.ts";
+import { STOP_GRACE_MS } from "../../runtime-image/contract/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, InstanceExit, LogLine, ObservedInstance } from "../engines/engine.ts";
 import { type FleetTarget, type HeardBroker, type Hearing, createHearing, keyOf } from "./hearing.ts";
+import { instanceSpec } from "./instance-spec.ts";
 import {
   type PoolFailure,
   type PoolInstance,
@@ -244,7 +240,7 @@ class RunningFleet implements Fleet {
 
   #start(pool: PoolSpec): void {
     const instanceId = randomBytes(8).toString("hex");
-    const { appId, appName, environment, fn, configId, variables } = pool;
+    const { appId, environment, fn } = pool;
     const sinceEpochMs = this.#parts.clock.nowEpochMs();
     const instance: PoolInstance = {
       instanceId,
@@ -260,38 +256,8 @@ class RunningFleet implements Fleet {
     const begin = async (): Promise<void> => {
       await this.#hearing.hear(pool);
       const broker = await this.#parts.broker.credentials({ appId, environment, instanceId });
-      const { generation, timeoutMs, concurrency, memoryBytesMax, rawJson, bareQuery } = fn;
-      await this.#parts.engine.start({
-        instanceId,
-        appId,
-        environment,
-        functionName: fn.name,
-        buildId: fn.buildId,
-        configId,
-        manifest: {
-          v: 1,
-          instanceId,
-          appId,
-          appName,
-          environment,
-          functionName: fn.name,
-          generation,
-          timeoutMs,
-          concurrency,
-          memoryBytesMax,
-          rawJson: rawJson ?? false, // Releases of the first days did not say.
-          bareQuery: bareQuery ?? false,
-          sessionSecret: this.#parts.sessionSecret({ appId, environment }),
-          broker,
-        },
-        variables,
-        limits: {
-          memoryBytesMax,
-          cpuCountMax: INSTANCE_CPU_COUNT_MAX,
-          pidCountMax: INSTANCE_PID_COUNT_MAX,
-          tmpBytesMax: INSTANCE_TMP_BYTES_MAX,
-        },
-      });
+      const sessionSecret = this.#parts.sessionSecret({ appId, environment });
+      await this.#parts.engine.start(instanceSpec(pool, { instanceId, broker, sessionSecret }));
       this.#follow(instance);
       await this.#watchStart(instance);
     };

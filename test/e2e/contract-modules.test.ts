@@ -169,10 +169,12 @@ describe.each<[generation: string, engine: EngineName]>([
   });
 
   it("has its signal aborted at its timeout, when the visitor gets a 504", async () => {
-    expect(problemOf(await get("/context?wait"))).toMatchObject({ status: 504, code: "HANDLER_TIMED_OUT" });
+    const wait = async () => problemOf(await get("/context?wait"));
+    expect(await wait()).toMatchObject({ status: 504, code: "HANDLER_TIMED_OUT" });
     const isAborted = async (): Promise<boolean> =>
       (JSON.parse((await get("/context")).text) as { aborted: string | null }).aborted === "TimeoutError";
-    await until(isAborted, { timeoutMs: 10_000 });
+    // On a busy machine an instance may be replaced in between, and what it remembered with it.
+    await until(async () => (await isAborted()) || ((await wait()).status === 504 && (await isAborted())), { timeoutMs: 20_000 });
   });
 });
 

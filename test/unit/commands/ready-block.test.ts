@@ -119,3 +119,22 @@ describe("--generation", () => {
     );
   });
 });
+
+describe("--listen", () => {
+  const flags = { engine: "process", stagingPort: "1", productionPort: "2", apiPort: "3", watch: true };
+
+  it("is loopback where nothing is said, and the block shows anything else", () => {
+    expect(SETTINGS.listen).toEqual(["127.0.0.1", "::1"]);
+    expect(readyLines(facts()).join("\n")).not.toContain("listens on");
+    const settings = upSettings("/shop", { ...flags, listen: ["0.0.0.0", "::"] });
+    expect(readyLines({ ...facts(), settings })).toContain("  listens on      0.0.0.0, ::");
+  });
+
+  it.each([
+    [["localhost"], '--listen: should be an address such as 0.0.0.0, :: or 192.0.2.7, got "localhost"'],
+    [["192.0.2.7", "192.0.2.7"], "--listen: should name each address once, got 192.0.2.7 192.0.2.7"],
+  ])("refuses %j", (listen, problem) => {
+    const detail = expect.objectContaining({ problems: [problem] }) as unknown;
+    expect(() => upSettings("/shop", { ...flags, listen })).toThrow(expect.objectContaining({ code: "SETTING_INVALID", detail }));
+  });
+});

@@ -3,15 +3,13 @@ import type { GatewayStatus } from "../../runtime-image/contract/gateway-config.
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { AppSnapshot } from "../../runtime-image/contract/snapshot.ts";
-import { BROKER_IDLE_LINE_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
 import { gatewayStatusSubject, snapshotBucket } from "../../runtime-image/contract/subjects.ts";
 import { ensureAccount } from "./account-directory.ts";
 import type { BrokerSigner, Credentials } from "./accounts.ts";
-import { createAppLine, type AppLine } from "./app-line.ts";
+import { createAppLines } from "./app-lines.ts";
 import { openConnection, type BrokerConnection, type Received } from "./connection.ts";
-import { createKeptLines, type WantedLine } from "./kept-lines.ts";
 import { createSnapshotStore, type SnapshotContent, type SnapshotStore } from "./snapshots.ts";
-import { type StoreState, writtenRevision } from "./stores.ts";
+import { writtenRevision } from "./stores.ts";
 
 /**
  * While the broker is away each call waits for it, no longer than its own timeout, and fails with BROKER_UNAVAILABLE after that.
@@ -91,12 +89,15 @@ export async function createControlBus(options: ControlBusOptions): Promise<Cont
       },
       adoptAppAccount: async (appId, environment) => {
         await ensureAccount(system, await signer.appAccount(appId, environment));
-        lines.adopt({ appId, environment });
+        lines.adoptStores({ appId, environment });
       },
       tendStores: () => lines.tendStores(),
       writtenRevision: (appId, environment) => writtenRevision(system, signer.appAccountKey(appId, environment)),
       holdStores: (isHeld) => lines.holdStores(isHeld),
-      ...lines.calls,
+      onInstanceEvent: (appId, environment, onEvent) => lines.onInstanceEvent({ appId, environment }, onEvent),
+      pingInstance: (appId, environment, instanceId, options) =>
+        lines.use({ appId, environment }, async (line) => line.ping(instanceId, options)),
+      dropApp: (appId, environment) => lines.dropStores({ appId, environment }),
 
       publishSnapshot: (environment, content) => gateways[environment].snapshots.publish(content),
       readSnapshot: (environment, appId) => gateways[environment].snapshots.read(appId),
@@ -144,104 +145,6 @@ async function openGateways(
     return { connection, snapshots: createSnapshotStore(await connection.bucket(snapshotBucket(environment))) };
   };
   return { staging: await line("staging"), production: await line("production") };
-}
-
-type AppCalls = Pick<ControlBus, "onInstanceEvent" | "pingInstance" | "dropApp">;
-
-interface AppPlace {
-  readonly appId: string;
-  readonly environment: Environment;
-}
-
-interface AppLines {
-  readonly calls: AppCalls;
-  ensureStores(place: AppPlace): Promise<void>;
-  adopt(place: AppPlace): void;
-  tendStores(): Promise<void>;
-  holdStores(isHeld: boolean): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** A connection into the account of an app and environment stays open while its instances are listened to. */
-function createAppLines({ url, signer, onError }: ControlBusOptions): AppLines {
-  const lines = createKeptLines<AppLine>({ idleCountMax: BROKER_IDLE_LINE_COUNT_MAX });
-  const known = new Map<string, AppPlace>(); // Those with stores.
-  const untended = new Map<string, AppPlace>(); // Nobody knows how an earlier orchestrator left their stores.
-  let stores: StoreState = { isHeld: false };
-  let tended: Promise<void> = Promise.resolve();
-  let isClosed = false;
-  const nameOf = ({ appId, environment }: AppPlace): string => `${environment} ${appId}`;
-  const lineTo = (place: AppPlace): WantedLine<AppLine> => ({
-    name: nameOf(place),
-    open: async () => {
-      const { appId, environment } = place;
-      const access = { url, ...(await signer.controlCredentials(appId, environment)) };
-      return createAppLine(await openConnection(access, { name: `orchestrator ${appId} ${environment}`, onError }));
-    },
-  });
-  const ensureStores = async (place: AppPlace): Promise<void> => {
-    await lines.use(lineTo(place), async (line) => line.ensureStores(stores));
-    untended.delete(nameOf(place));
-    known.set(nameOf(place), place);
-  };
-  /** One that fails must not keep the others from it. */
-  const ensureEach = async (places: Iterable<AppPlace>): Promise<void> => {
-    const failures: unknown[] = [];
-    for (const place of places) {
-      if (isClosed) return;
-      await ensureStores(place).catch((cause: unknown) => failures.push(cause));
-    }
-    if (failures.length > 0 && !isClosed) throw failures[0];
-  };
-  return {
-    calls: {
-      async onInstanceEvent(appId, environment, onEvent) {
-        const place = { appId, environment };
-        if (untended.has(nameOf(place))) await ensureStores(place);
-        const { line, letGo } = await lines.hold(lineTo(place));
-        try {
-          const end = await line.onInstanceEvent(onEvent);
-          return () => {
-            end();
-            letGo();
-          };
-        } catch (cause) {
-          letGo();
-          throw cause;
-        }
-      },
-      pingInstance: async (appId, environment, instanceId, { timeoutMs }) =>
-        lines.use(lineTo({ appId, environment }), async (line) => line.ping(instanceId, { timeoutMs })),
-      async dropApp(appId, environment) {
-        const place = { appId, environment };
-        known.delete(nameOf(place));
-        untended.delete(nameOf(place));
-        await lines.use(lineTo(place), async (line) => line.dropStores());
-        await lines.end(nameOf(place));
-      },
-    },
-    ensureStores,
-    adopt(place) {
-      known.set(nameOf(place), place);
-      untended.set(nameOf(place), place);
-    },
-    tendStores: async () => {
-      const tending = ensureEach(untended.values());
-      tended = tending.catch(() => undefined); // Its caller hears of it.
-      return tending;
-    },
-    async holdStores(isHeld) {
-      stores = { isHeld };
-      const isInUse = (place: AppPlace): boolean => lines.isOpen(nameOf(place));
-      const places = [...known.values()];
-      await ensureEach([...places.filter(isInUse), ...places.filter((place) => !isInUse(place))]); // Those first in which something may write now.
-    },
-    async close() {
-      isClosed = true;
-      await lines.close();
-      await tended;
-    },
-  };
 }
 
 function statusIn(message: Received, gatewayId: string | undefined): GatewayStatus | null {

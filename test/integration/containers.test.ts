@@ -110,7 +110,8 @@ describe("the platform's own image", () => {
     for (const name of ["staging", "production", "api"] as const) ports[name] = await freePort();
     const app = await makeApp({}, "examples/hello");
     folders.push(app);
-    const image = await GenericContainer.fromDockerfile(CHECKOUT).withBuildArgs({ NODE_IMAGE: nodeImage }).build(images.platform);
+    const base = (await runCommand(["image", "base"])).stdout.trim(); // Node's, and git.
+    const image = await GenericContainer.fromDockerfile(CHECKOUT).withBuildArgs({ NODE_IMAGE: base }).build(images.platform);
     const flags = ["--staging-port", `${ports.staging}`, "--production-port", `${ports.production}`, "--api-port", `${ports.api}`];
     platform = await image
       .withNetworkMode("host")

@@ -14,28 +14,29 @@ export function startApiProbe(api: ApiClient, path: string): ApiProbe {
   const tookMs: number[] = [];
   const failures: string[] = [];
   const open = new Set<Promise<void>>();
-  const startMs = performance.now();
-  let askedCount = 0;
-  const ask = (plannedMs: number): void => {
+  let plannedMs = performance.now();
+  const ask = (): void => {
+    const dueMs = plannedMs;
     const answered = api
       .get(path)
       .then(
-        () => void tookMs.push(performance.now() - plannedMs),
+        () => void tookMs.push(performance.now() - dueMs),
         (cause: unknown) => void failures.push(cause instanceof Error ? cause.message : String(cause)),
       )
       .finally(() => open.delete(answered));
     open.add(answered);
   };
   // A timer that comes late asks for what it missed: a pause must not hide behind the next question.
-  const timer = setInterval(() => {
-    const dueCount = Math.floor((performance.now() - startMs) / INTERVAL_MS);
-    for (; askedCount < dueCount; askedCount += 1) ask(startMs + (askedCount + 1) * INTERVAL_MS);
-  }, INTERVAL_MS);
+  const askDue = (): void => {
+    for (; plannedMs <= performance.now(); plannedMs += INTERVAL_MS) ask();
+    timer = setTimeout(askDue, plannedMs - performance.now());
+  };
+  let timer = setTimeout(askDue);
   return {
     tookMs,
     failures,
     async stop() {
-      clearInterval(timer);
+      clearTimeout(timer);
       await Promise.all(open);
     },
   };

@@ -26,7 +26,7 @@ export interface InstallerParts {
 }
 
 export interface Installer {
-  /** The answer is the folder of the packages. */
+  /** The answer is the folder of the packages. Throws NOT_RUNNING after close(). */
   install(request: InstallRequest, progress: (line: string) => void): Promise<string>;
   /** Keeps what was used a moment ago and of the rest what was used last, so many in all; and so many logs of installs that failed. */
   collect(): Promise<Removed>;
@@ -68,6 +68,7 @@ export function createInstaller(parts: InstallerParts): Installer {
 
   return {
     async install(request, progress) {
+      if (closing.signal.aborted) throw new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." });
       const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
       const begin = async (): Promise<string> => use.during(key, async () => install(request, { key, progress }));
       const running = underway.get(key) ?? begin().finally(() => underway.delete(key));

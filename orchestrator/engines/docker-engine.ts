@@ -7,6 +7,7 @@ import { ensureRuntimeImage, type RuntimeImageOptions } from "../images/runtime-
 import { removeOutdatedImages } from "../images/remove-outdated.ts";
 import { sharedImageBytes } from "../images/shared-bytes.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
+import { createOngoing } from "../ongoing.ts";
 import { createTurn } from "../turn.ts";
 import { freeSpaceAt } from "./builder-disk.ts";
 import { openBuilderInContainer } from "./docker-builder.ts";
@@ -32,6 +33,7 @@ export interface DockerEngineOptions extends RuntimeImageOptions {
   readonly now?: () => number; // Epoch ms.
 }
 
+const SWEEP_INTERVAL_MS = 500; // What is being made while everything is removed is looked for again, until nothing is.
 const REMOVALS_AT_ONCE_MAX = 8; // Each takes the engine some 100 ms; more at once only queue there.
 
 export function createDockerEngine(options: DockerEngineOptions): Engine {
@@ -60,6 +62,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     });
   const builds = createDockerBuilds(docker, platform, { current: runtimeImage, ensure: ensureRuntime });
   const wall = createDockerWall(docker, platform, { image: runtimeImage, via: options.wallThrough ?? "any" });
+  const ongoing = createOngoing(); // Whatever makes containers or networks, or needs them.
   const inUse = new Set<string>(); // Containers of instances that are being made, and of installs and builders.
   const nameOf = (instanceId: string): string => instanceContainerName(platform.platformId, instanceId);
   const wallTurn = createTurn(); // It is put up by what the packet filter said a moment before.
@@ -86,6 +89,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       return prepared.hole === null ? DESCRIPTION : `${DESCRIPTION} ${describeHole(prepared.hole)}`;
     },
     async prepare() {
+      ongoing.admit();
       await docker.engineInfo();
       await runtimeTurn(makeRuntime);
       prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
@@ -98,31 +102,33 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     },
     async allowBroker(broker) {
       prepared.broker = broker;
-      await raiseWall();
+      await ongoing.during(raiseWall);
     },
-    build: (source) => builds.build(source),
-    async install(order) {
-      const name = `orchestrator-${platform.platformId}-install-${order.id}`;
-      inUse.add(name);
-      try {
-        return await installInContainer(docker, order, { name, platform, image: await outwardImage(order.npm) });
-      } finally {
-        inUse.delete(name);
-      }
-    },
-    async openBuilder(order) {
-      const name = `orchestrator-${platform.platformId}-builder-${order.id}`;
-      assert(!inUse.has(name), `the builder ${order.id} is not opened twice`);
-      inUse.add(name);
-      const forget = (): void => void inUse.delete(name);
-      try {
-        const image = await outwardImage(order.npm);
-        return whenClosed(await openBuilderInContainer(docker, order, { name, platform, image, hasIpv6 }), forget);
-      } catch (cause) {
-        forget();
-        throw cause;
-      }
-    },
+    build: (source) => ongoing.during(() => builds.build(source)),
+    install: (order) =>
+      ongoing.during(async () => {
+        const name = `orchestrator-${platform.platformId}-install-${order.id}`;
+        inUse.add(name);
+        try {
+          return await installInContainer(docker, order, { name, platform, image: await outwardImage(order.npm) });
+        } finally {
+          inUse.delete(name);
+        }
+      }),
+    openBuilder: (order) =>
+      ongoing.during(async () => {
+        const name = `orchestrator-${platform.platformId}-builder-${order.id}`;
+        assert(!inUse.has(name), `the builder ${order.id} is not opened twice`);
+        inUse.add(name);
+        const forget = (): void => void inUse.delete(name);
+        try {
+          const image = await outwardImage(order.npm);
+          return whenClosed(await openBuilderInContainer(docker, order, { name, platform, image, hasIpv6 }), forget);
+        } catch (cause) {
+          forget();
+          throw cause;
+        }
+      }),
     listBuilds: () => builds.list(),
     removeBuild: (buildId) => builds.remove(buildId),
     async removeOutdated() {
@@ -135,17 +141,18 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       return { count: older.count + images.count, bytes: older.bytes + images.bytes };
     },
     diskUse: async () => diskUse(docker, await builds.list()),
-    async start(spec) {
-      const name = nameOf(spec.instanceId);
-      inUse.add(name);
-      try {
-        await builds.withImage(spec.buildId, (image) =>
-          startContainer(docker, { name, spec, platform, image, createdEpochMs: now(), hasIpv6 }),
-        );
-      } finally {
-        inUse.delete(name);
-      }
-    },
+    start: (spec) =>
+      ongoing.during(async () => {
+        const name = nameOf(spec.instanceId);
+        inUse.add(name);
+        try {
+          await builds.withImage(spec.buildId, (image) =>
+            startContainer(docker, { name, spec, platform, image, createdEpochMs: now(), hasIpv6 }),
+          );
+        } finally {
+          inUse.delete(name);
+        }
+      }),
     stop: (instanceId, { graceMs }) => stopContainer(docker, nameOf(instanceId), graceMs),
     async list() {
       const containers = await docker.containers.list({ labels: selectorOf(platform, "instance") });
@@ -158,7 +165,11 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     followLogs: (instanceId, { sinceEpochMs, signal }, onLine) =>
       followDockerLogs(docker, { container: nameOf(instanceId), sinceEpochMs, signal }, onLine),
     async dispose() {
-      await removeContainers(docker, platform, () => true);
+      ongoing.refuse();
+      for (let isLast = false; !isLast; await ongoing.settled(SWEEP_INTERVAL_MS)) {
+        isLast = ongoing.isNone();
+        await removeContainers(docker, platform, () => true);
+      }
       await wall.remove();
       await removeNetworks(docker, platform);
     },

@@ -6,6 +6,7 @@ import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { writeFileAtomic } from "../processes/atomic-file.ts";
 import { isAlive } from "../processes/identity.ts";
 import { NPM_CLI } from "../npm/own-npm.ts";
+import { createOngoing } from "../ongoing.ts";
 import { createBuildUse } from "./build-use.ts";
 import { freeSpaceAt } from "./builder-disk.ts";
 import type { Builder, BuilderOrder, DiskUse, Engine, ExistingBuild, InstanceSpec } from "./engine.ts";
@@ -53,6 +54,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const builds = createBuilds();
   const use = createBuildUse();
   const npmCache = createNpmCache(options.home);
+  const ongoing = createOngoing();
   const starting = new Set<string>();
   const builders = new Map<string, Builder>();
   let prepared: Prepared | null = null;
@@ -128,6 +130,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     brokerHost: () => "127.0.0.1",
 
     async prepare() {
+      ongoing.admit();
       const { layout, runtime, hasUsers } = await prepareHome(options, (instanceId) => starting.has(instanceId));
       const found = await find(layout);
       const inUse = new Set(found.map(({ record }) => record.uid));
@@ -142,7 +145,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       prepared = { layout, runtime, users };
     },
 
-    build: (source) => use.during(source.buildId, () => builds.make(ready().layout.build(source.buildId), source.files)),
+    build: (source) =>
+      ongoing.during(() => use.during(source.buildId, () => builds.make(ready().layout.build(source.buildId), source.files))),
     listBuilds,
     removeBuild: (buildId) => use.remove(buildId, () => removeBuild(buildId)),
     async removeOutdated() {
@@ -155,13 +159,13 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     async diskUse() {
       return diskUse(ready().layout, await listBuilds());
     },
-    openBuilder,
+    openBuilder: (order) => ongoing.during(() => openBuilder(order)),
 
     async install(order) {
       const endUse = npmCache.use();
       return installHere(order, { nodePath: options.nodePath, cache: npmCache.folder }).finally(endUse);
     },
-    start: (spec) => use.during(spec.buildId, () => start(spec)),
+    start: (spec) => ongoing.during(() => use.during(spec.buildId, () => start(spec))),
     stop,
     async list() {
       return (await find(ready().layout)).map((one) => observed(one, one.isRunning));
@@ -184,6 +188,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
     async dispose() {
       const { layout } = ready();
+      ongoing.refuse();
+      await ongoing.settled(DISPOSE_GRACE_MS);
       await Promise.all([...builders.values()].map((builder) => builder.close()));
       const found = await findInstances(layout);
       await Promise.all(found.map(({ record }) => stop(record.instanceId, { graceMs: DISPOSE_GRACE_MS })));

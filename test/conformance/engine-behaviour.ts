@@ -1,5 +1,6 @@
 // The one list of what every engine does, played with real functions on a real broker.
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
@@ -58,6 +59,20 @@ export function engineBehaviour(name: string, makeEngine: () => Engine, options:
       expect(await options.leftovers()).toEqual([]);
       await of().engine.prepare(); // And can begin anew.
       expect(await of().engine.list()).toEqual([]);
+    });
+
+    it("leaves nothing behind of what it was just making when it is disposed of, and makes nothing any more", async () => {
+      for (const afterMs of [0, 30, 100, 200, 400, 700]) {
+        const launches = [1, 2, 3].map(async (number) => of().launch({ code: `${POLITE}\n// ${number} ${afterMs}\n` }));
+        for (const launch of launches) launch.catch(() => undefined); // It was taken from under it.
+        await delay(afterMs);
+        await of().engine.dispose();
+        expect(await options.leftovers()).toEqual([]);
+        await expect(of().launch({ code: POLITE })).rejects.toMatchObject({ code: "NOT_RUNNING" });
+        await Promise.allSettled(launches);
+        expect(await options.leftovers()).toEqual([]);
+        await of().engine.prepare();
+      }
     });
   });
 }

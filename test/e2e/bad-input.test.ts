@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { once } from "node:events";
 import { afterEach, describe, expect, it } from "vitest";
 import { processesOf } from "../support/leftovers.ts";
-import { freePort, handler, makeApp, runCommand } from "../support/platform.ts";
+import { freePort, handler, makeApp, runCommand, UP_TIMEOUT_MS } from "../support/platform.ts";
 
 const HELLO = { "app.arc": "@app\nhello\n\n@http\nget /\n", "src/http/get-index/index.js": handler("return { statusCode: 200 };") };
 const made: string[] = [];
@@ -19,7 +19,7 @@ async function up(files: Record<string, string | Buffer>, flags: readonly string
   const app = await makeApp(files);
   made.push(app);
   const ports = ["--staging-port", `${await freePort()}`, "--production-port", `${await freePort()}`, "--api-port", `${await freePort()}`];
-  const finished = await runCommand(["up", app, "--engine", "process", ...ports, ...flags], { env });
+  const finished = await runCommand(["up", app, "--engine", "process", ...ports, ...flags], { env, timeoutMs: UP_TIMEOUT_MS });
   return { ...finished, leftovers: await processesOf(app) };
 }
 

@@ -1,12 +1,11 @@
 // An app with packages that are not there yet, from the outside: what `orchestrator up` says and does when they cannot be had.
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { dockerLeftoversOf, processesOf } from "../support/leftovers.ts";
-import { CHECKOUT, ENGINE_NAMES, freePort, handler, makeApp } from "../support/platform.ts";
+import { beginUp, ENGINE_NAMES, type EngineName, handler, makeApp } from "../support/platform.ts";
 import { until } from "../support/until.ts";
 
 const apps: string[] = [];
@@ -28,26 +27,20 @@ async function registryOf(answer: "404" | "never"): Promise<string> {
   return `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/`;
 }
 
-async function up(registry: string, engine: string) {
+async function up(registry: string, engine: EngineName) {
   const app = await makeApp({
     "src/http/get-index/index.js": `const leftPad = require("left-pad");\n${handler("return { body: leftPad('1', 3) };")}`,
     "src/http/get-index/package.json": JSON.stringify({ name: "f", dependencies: { "left-pad": "1.3.0" } }),
     "src/http/get-index/.npmrc": `registry=${registry}\n`,
   });
   apps.push(app);
-  const ports = ["--staging-port", `${await freePort()}`, "--production-port", `${await freePort()}`, "--api-port", `${await freePort()}`];
-  const child = spawn(process.execPath, [join(CHECKOUT, "orchestrator/bin.mjs"), "up", app, "--engine", engine, ...ports]);
-  const texts = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (part: string) => (texts.stdout += part));
-  child.stderr.setEncoding("utf8").on("data", (part: string) => (texts.stderr += part));
-  return { app, child, texts };
+  return { app, ...(await beginUp(app, engine)) };
 }
 
 describe("packages that no registry has", () => {
   it("end the start with the function's folder and what npm says, and nothing is left running", async () => {
-    const { app, child, texts } = await up(await registryOf("404"), "process");
-    await once(child, "close");
-    expect(child.exitCode).toBe(1);
+    const { app, finished, texts } = await up(await registryOf("404"), "process");
+    expect((await finished).exitCode).toBe(1);
     expect(texts.stdout).toContain("installing the packages of src/http/get-index");
     for (const word of ["INSTALL_FAILED", "src/http/get-index", "404", "left-pad", "npm install"]) expect(texts.stderr).toContain(word);
     expect(await processesOf(app)).toEqual([]);
@@ -57,13 +50,13 @@ describe("packages that no registry has", () => {
 
 describe.each(ENGINE_NAMES)("a registry that never answers, on engine %s", (engine) => {
   it("does not keep a stop waiting, and nothing is left running", async () => {
-    const { app, child, texts } = await up(await registryOf("never"), engine);
+    const { app, child, finished, texts } = await up(await registryOf("never"), engine);
     await until(() => texts.stdout.includes("installing the packages"), { timeoutMs: 60_000, what: `it installs: ${texts.stderr}` });
     const askedMs = performance.now();
     child.kill("SIGINT");
-    await once(child, "close");
+    const { exitCode } = await finished;
     expect(performance.now() - askedMs).toBeLessThan(15_000);
-    expect(child.exitCode).toBe(0);
+    expect(exitCode).toBe(0);
     expect(texts.stdout).toContain("nothing is left running");
     expect(await processesOf(app)).toEqual([]);
     expect(await dockerLeftoversOf(join(app, ".orchestrator"))).toEqual([]);

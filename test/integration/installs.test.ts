@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } fro
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readAppFolder } from "../../orchestrator/apps/app-folder.ts";
 import type { AppSource } from "../../orchestrator/apps/app-source.ts";
@@ -188,6 +189,20 @@ describe("an install in a container", () => {
     await engines.docker.dispose();
     expect(await listOwn("network", platformId)).toEqual([]);
     await engines.docker.prepare();
+  });
+
+  it("leaves nothing behind when its engine is disposed of at any moment", async () => {
+    for (const afterMs of [0, 50, 150, 300, 500, 800, 1_200]) {
+      const installing = await appWith("docker", { "package.json": packageJson({ dependencies: PACKAGE, description: `${afterMs}` }) });
+      const install = installRoot(installing).catch(() => null); // Its container was taken from under it.
+      await delay(afterMs);
+      await engines.docker.dispose();
+      const left = async (): Promise<string[]> => [...(await listOwn("network", platformId)), ...(await listOwn("container", platformId))];
+      expect(await left()).toEqual([]);
+      await install;
+      expect(await left()).toEqual([]);
+      await engines.docker.prepare();
+    }
   });
 });
 

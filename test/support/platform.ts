@@ -20,11 +20,23 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Runs a command to its end. */
-export async function runCommand(
-  args: readonly string[],
-  options: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
-): Promise<Finished> {
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  /** What it printed so far. */
+  readonly texts: { readonly stdout: string; readonly stderr: string };
+  readonly finished: Promise<Finished>;
+}
+
+interface CommandOptions {
+  readonly env?: Record<string, string>;
+  readonly cwd?: string;
+  readonly timeoutMs?: number; // It is asked to stop then, and what it printed is shown.
+}
+
+/** Shorter than a test may take: one that hangs is ended by whoever started it. */
+export const UP_TIMEOUT_MS = 100_000;
+
+export function beginCommand(args: readonly string[], options: CommandOptions = {}): RunningCommand {
   const child = spawn(process.execPath, [BIN, ...args], {
     env: { ...process.env, NO_COLOR: "1", ...options.env },
     cwd: options.cwd ?? CHECKOUT,
@@ -32,8 +44,28 @@ export async function runCommand(
   const texts = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (part: string) => (texts.stdout += part));
   child.stderr.setEncoding("utf8").on("data", (part: string) => (texts.stderr += part));
-  await once(child, "close");
-  return { exitCode: child.exitCode, ...texts };
+  const end = async (): Promise<Finished> => {
+    const interrupt = (): void => {
+      process.stderr.write(`orchestrator ${args.join(" ")} does not end; it printed:\n${texts.stdout}${texts.stderr}`);
+      child.kill("SIGINT");
+    };
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(interrupt, options.timeoutMs);
+    await once(child, "close");
+    clearTimeout(timer);
+    return { exitCode: child.exitCode, ...texts };
+  };
+  return { child, texts, finished: end() };
+}
+
+/** Runs a command to its end. */
+export const runCommand = async (args: readonly string[], options: CommandOptions = {}): Promise<Finished> =>
+  beginCommand(args, options).finished;
+
+/** Begins `orchestrator up` on free ports, its home in the app's folder. */
+export async function beginUp(app: string, engine: EngineName): Promise<RunningCommand> {
+  const ports: string[] = [];
+  for (const flag of ["--staging-port", "--production-port", "--api-port"]) ports.push(flag, `${await freePort()}`);
+  return beginCommand(["up", app, "--engine", engine, ...ports], { timeoutMs: UP_TIMEOUT_MS });
 }
 
 export interface RunningPlatform {
@@ -116,7 +148,10 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
   });
   child.stderr.setEncoding("utf8").on("data", (part: string) => (printed += part));
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null;
-  await until(() => events.some((event) => event.event === "ready") || hasEnded(), { timeoutMs: 90_000 });
+  await until(() => events.some((event) => event.event === "ready") || hasEnded(), { timeoutMs: 90_000 }).catch((cause: unknown) => {
+    child.kill("SIGINT"); // Nobody else would end it.
+    throw new Error(`orchestrator ${command.join(" ")} is not ready; it printed:\n${printed}`, { cause });
+  });
   if (hasEnded()) throw new Error(`orchestrator ${command.join(" ")} ended with ${child.exitCode ?? child.signalCode}:\n${printed}`);
   return {
     home,

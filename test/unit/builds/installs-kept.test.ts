@@ -112,6 +112,13 @@ describe("installs", () => {
     expect(logs.some((name) => name.startsWith(hashOf(0)))).toBe(false);
   });
 
+  it("do not begin any more once it is closed", async () => {
+    const installer = newInstaller();
+    await installer.close();
+    await expect(installer.install(request("late"), () => undefined)).rejects.toMatchObject({ code: "NOT_RUNNING" });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it("are nothing to collect where nothing was ever installed", async () => {
     await rm(folder, { recursive: true });
     expect(await newInstaller().collect()).toEqual({ count: 0, bytes: 0 });

@@ -273,4 +273,4 @@ const NOTES = `A platform by \`orchestrator serve\`, an app of ${FUNCTION_COUNT}
 included; by the API alone: the folder packed and sent, the delivery green. "Served": the first answer of the changed function, seen by one request each 4 ms that go on all the time. The steps between: a commit in
 the app's repository, verify, the build, the start of an instance, the snapshot, the gateway. First deploys are of apps that were never there; "the builds" are the part that \`docker build\` does too: ${FUNCTION_COUNT} images FROM
 the same runtime image with the same files, the plain ones by the installed docker's default builder, medians of interleaved rounds. The API is asked each 20 ms, and each answer's time counts from the moment at which it
-was due: with both processors busy starting 40 instances, it waits for its turn like everything else.`;
+was due, while two apps of 20 functions are built and their 40 instances started.`;

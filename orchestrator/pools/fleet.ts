@@ -1,5 +1,6 @@
 // Keeps every wanted pool at its size: carries out what the pool plan says, hears what becomes of the instances, tells who is ready.
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BrokerAccess, Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import type { InstanceEvent, Pong } from "../../runtime-image/contract/instance-events.ts";
@@ -62,6 +63,7 @@ export interface FleetReport {
   readonly text: string;
 }
 
+const BUSY_START_COUNT_MAX = Math.max(1, availableParallelism() - 1);
 const PING_INTERVAL_MS = 500;
 const ADOPT_PING_COUNT_MAX = 6; // Three seconds: clients look for a lost broker several times a second.
 
@@ -222,7 +224,14 @@ class RunningFleet implements Fleet {
     const pools = [...this.#pools.values()];
     const instances = [...this.#instances.values()].filter((instance) => this.#wanted.has(keyOf(instance)));
     const spared = new Set([...this.#spared.values()].flat());
-    const { actions, lookAgainEpochMs } = planPools({ pools, spared, instances, failures: this.#failures, nowEpochMs });
+    const { actions, lookAgainEpochMs } = planPools({
+      pools,
+      spared,
+      instances,
+      failures: this.#failures,
+      nowEpochMs,
+      busyStartCountMax: BUSY_START_COUNT_MAX,
+    });
     for (const action of actions) {
       if (action.kind === "start") this.#start(action.pool);
       else this.#stopPlanned(action);

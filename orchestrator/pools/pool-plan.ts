@@ -4,6 +4,7 @@ import {
   BACKOFF_FIRST_MS,
   BACKOFF_MAX_MS,
   INSTANCE_READY_TIMEOUT_MS,
+  INSTANCE_START_BUSY_MS,
   INSTANCE_START_COUNT_AT_ONCE,
   STOP_GRACE_MS,
 } from "../../runtime-image/contract/limits.ts";
@@ -80,6 +81,7 @@ export function planPools(input: {
   readonly instances: readonly PoolInstance[];
   readonly failures: ReadonlyMap<string, PoolFailure>;
   readonly nowEpochMs: number;
+  readonly busyStartCountMax: number; // Of starts that keep a processor busy.
 }): { readonly actions: readonly PoolAction[]; readonly lookAgainEpochMs: number | null } {
   const { pools, instances, failures, nowEpochMs } = input;
   const wanted = new Set(pools.map((pool) => pool.poolKey));
@@ -94,7 +96,7 @@ export function planPools(input: {
       actions.push({ ...stop(instance, "not ready in time"), graceMs: 0 });
     else if (instance.state === "starting") looks.push(readyByEpochMs);
   }
-  const room = roomToStart(instances, failures);
+  const room = roomToStart(input);
   const aliveIn = Map.groupBy(
     instances.filter(({ state }) => state === "starting" || state === "ready"),
     ({ poolKey }) => poolKey,
@@ -111,26 +113,41 @@ export function planPools(input: {
     else
       for (let count = room.take(failure === undefined ? missing : 1, pool); count > 0; count -= 1) actions.push({ kind: "start", pool });
   }
+  const roomEpochMs = room.moreFromEpochMs();
+  if (roomEpochMs !== null) looks.push(roomEpochMs);
   return { actions, lookAgainEpochMs: looks.length === 0 ? null : Math.min(...looks) };
 }
 
-/** How many may still be started now. What finds no room is looked at again as soon as one that starts is ready, or is given up. */
-function roomToStart(
-  instances: readonly PoolInstance[],
-  failures: ReadonlyMap<string, PoolFailure>,
-): { take(this: void, count: number, pool: PoolSpec): number } {
+interface Room {
+  take(this: void, count: number, pool: PoolSpec): number;
+  /** When there is more of it at the latest; null where there was enough. */
+  moreFromEpochMs(this: void): number | null;
+}
+
+/**
+ * How many may still be started now. What finds no room is looked at again as soon as one that starts is ready, or is given up, or has
+ * had the time in which a start keeps a processor busy: one that goes on waiting after that, or hangs, keeps no other back.
+ */
+function roomToStart({ instances, failures, nowEpochMs, busyStartCountMax }: Parameters<typeof planPools>[0]): Room {
   const starting = instances.filter((one) => one.state === "starting");
-  const failingCount = starting.filter((one) => failures.has(one.poolKey)).length;
-  let left = INSTANCE_START_COUNT_AT_ONCE - starting.length;
-  let leftForFailing = INSTANCE_START_COUNT_AT_ONCE / 2 - failingCount;
+  const busy = starting.filter((one) => nowEpochMs - one.sinceEpochMs < INSTANCE_START_BUSY_MS);
+  const failingOf = (some: readonly PoolInstance[]): number => some.filter((one) => failures.has(one.poolKey)).length;
+  let left = Math.min(INSTANCE_START_COUNT_AT_ONCE - starting.length, busyStartCountMax - busy.length);
+  let leftForFailing = Math.min(
+    INSTANCE_START_COUNT_AT_ONCE / 2 - failingOf(starting),
+    Math.max(1, Math.floor(busyStartCountMax / 2)) - failingOf(busy),
+  );
+  let isShort = false;
   return {
     take(count, pool) {
       const isFailing = failures.has(pool.poolKey);
       const taken = Math.max(0, Math.min(count, left, isFailing ? leftForFailing : left));
       left -= taken;
       if (isFailing) leftForFailing -= taken;
+      isShort ||= taken < count;
       return taken;
     },
+    moreFromEpochMs: () => (isShort ? Math.min(nowEpochMs, ...busy.map((one) => one.sinceEpochMs)) + INSTANCE_START_BUSY_MS : null),
   };
 }
 

@@ -187,7 +187,7 @@ export class AppEnvironments {
   async #poolsSettled(pools: readonly PoolSpec[]): Promise<ReadonlyMap<string, PoolFailure>> {
     // The fleet itself gives up on an instance that is not ready in time; this only bounds the wait for the engine.
     const instanceCount = pools.reduce((sum, pool) => sum + pool.instanceCount, 0);
-    const timeout = AbortSignal.timeout((3 + instanceCount / INSTANCE_START_COUNT_AT_ONCE) * INSTANCE_READY_TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(Math.ceil((3 + instanceCount / INSTANCE_START_COUNT_AT_ONCE) * INSTANCE_READY_TIMEOUT_MS));
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     try {
       return await this.#parts.fleet.settled(

@@ -1,6 +1,11 @@
 // The pool plan: what is started and stopped, decided from plain values.
 import { describe, expect, it } from "vitest";
-import { BACKOFF_MAX_MS, INSTANCE_READY_TIMEOUT_MS, INSTANCE_START_COUNT_AT_ONCE } from "../../../runtime-image/contract/limits.ts";
+import {
+  BACKOFF_MAX_MS,
+  INSTANCE_READY_TIMEOUT_MS,
+  INSTANCE_START_BUSY_MS,
+  INSTANCE_START_COUNT_AT_ONCE,
+} from "../../../runtime-image/contract/limits.ts";
 import {
   type PoolInstance,
   type PoolSpec,
@@ -42,8 +47,14 @@ function instance(of: PoolSpec, state: PoolInstance["state"], sinceEpochMs = NOW
   };
 }
 
-const plan = (pools: PoolSpec[], instances: PoolInstance[], failures: [string, { count: number; lastEpochMs: number }][] = []) =>
+const plan = (
+  pools: PoolSpec[],
+  instances: PoolInstance[],
+  failures: [string, { count: number; lastEpochMs: number }][] = [],
+  busyStartCountMax = INSTANCE_START_COUNT_AT_ONCE,
+) =>
   planPools({
+    busyStartCountMax,
     pools,
     instances,
     failures: new Map(failures.map(([key, failure]) => [key, { ...failure, code: "X", message: "x" }])),
@@ -126,6 +137,41 @@ describe("planPools with more to start than a machine can at a time", () => {
   });
 });
 
+describe("planPools on a machine with few processors", () => {
+  const three = [pool("first"), pool("second"), pool("third")];
+  const [first, second, third] = three as [PoolSpec, PoolSpec, PoolSpec]; // It has three.
+
+  it("starts as many as keep its processors busy, and looks again when one has had its time", () => {
+    const { actions, lookAgainEpochMs } = plan(three, [], [], 2);
+    expect(actions).toEqual([
+      { kind: "start", pool: first },
+      { kind: "start", pool: second },
+    ]);
+    expect(lookAgainEpochMs).toBe(NOW + INSTANCE_START_BUSY_MS);
+    const soon = NOW - INSTANCE_START_BUSY_MS + 40;
+    expect(plan(three, [instance(first, "starting", soon), instance(second, "starting")], [], 2)).toEqual({
+      actions: [],
+      lookAgainEpochMs: NOW + 40,
+    });
+  });
+
+  it("starts the next one as soon as one is ready, and one that takes longer keeps none back", () => {
+    const next = [{ kind: "start", pool: second }];
+    expect(plan(three, [instance(first, "ready")], [], 1).actions).toEqual(next);
+    expect(plan(three, [instance(first, "starting", NOW - INSTANCE_START_BUSY_MS)], [], 1).actions).toEqual(next);
+  });
+
+  it("does not look again for room that nobody needs", () => {
+    expect(plan([first], [], [], 1).lookAgainEpochMs).toBeNull();
+    expect(plan(three, [instance(first, "ready"), instance(second, "ready")], [], 1).actions).toEqual([{ kind: "start", pool: third }]);
+  });
+
+  it("tries one that fails where there is room for one only", () => {
+    const failures: [string, { count: number; lastEpochMs: number }][] = [[first.poolKey, { count: 9, lastEpochMs: 0 }]];
+    expect(plan([first, second], [], failures, 1).actions).toEqual([{ kind: "start", pool: first }]);
+  });
+});
+
 describe("planPools with spared pools", () => {
   const old = poolKeyOf({ appId: "a", environment: "staging", functionName: "one", buildId: "b1", configId: "c0" });
   const spared = (one: PoolSpec, state: PoolInstance["state"]) =>
@@ -135,6 +181,7 @@ describe("planPools with spared pools", () => {
       instances: [{ ...instance(one, state, 0), instanceId: "old", poolKey: old }],
       failures: new Map(),
       nowEpochMs: NOW,
+      busyStartCountMax: INSTANCE_START_COUNT_AT_ONCE,
     });
 
   it("starts what is wanted beside them and stops nothing", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { writeFileAtomic } from "../processes/atomic-file.ts";
-import { isAlive } from "../processes/identity.ts";
+import { createLookout } from "../processes/identity.ts";
 import { NPM_CLI } from "../npm/own-npm.ts";
 import { createOngoing } from "../ongoing.ts";
 import { createBuildUse } from "./build-use.ts";
@@ -182,7 +182,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       const files = ready().layout.instance(instanceId);
       const known = await readInstance(files);
       if (known === null) return; // Gone, with everything it printed.
-      const isOver = async (): Promise<boolean> => !(await isAlive(known.identity));
+      const isAlive = createLookout(known.identity);
+      const isOver = async (): Promise<boolean> => !(await isAlive());
       await followFiles({ outputFile: files.outputFile, errorFile: files.errorFile, sinceEpochMs, signal, isOver }, onLine);
     },
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { decodePrintedLine } from "../../runtime-image/contract/log-line.ts";
 import type { StartedProcess } from "../processes/detached.ts";
-import { isAlive } from "../processes/identity.ts";
+import { createLookout } from "../processes/identity.ts";
 import type { Identity } from "../processes/identity.ts";
 import type { InstanceExit } from "./engine.ts";
 
@@ -30,15 +30,15 @@ const KILLED = 137; // 128 + SIGKILL, as the runtime's watchdog ends one that ta
 export function createExitWatch(): ExitWatch {
   const listeners = new Set<OnExit>();
   const known = new Set<string>();
-  const adopted = new Map<string, { instance: PrintingInstance; identity: Identity }>();
+  const adopted = new Map<string, { instance: PrintingInstance; isAlive: () => Promise<boolean> }>();
 
   const report = async (instance: PrintingInstance, exitCode: number | null): Promise<void> => {
     const outOfMemory = await endedOutOfMemory(instance, exitCode);
     for (const listener of listeners) listener({ instanceId: instance.instanceId, exitCode, outOfMemory });
   };
   const pollAdopted = async (): Promise<void> => {
-    for (const [instanceId, { instance, identity }] of adopted) {
-      if (!(await isAlive(identity)) && adopted.delete(instanceId)) await report(instance, null);
+    for (const [instanceId, { instance, isAlive }] of adopted) {
+      if (!(await isAlive()) && adopted.delete(instanceId)) await report(instance, null);
     }
   };
 
@@ -51,7 +51,7 @@ export function createExitWatch(): ExitWatch {
     addAdopted(instance, identity) {
       if (known.has(instance.instanceId)) return;
       known.add(instance.instanceId);
-      adopted.set(instance.instanceId, { instance, identity });
+      adopted.set(instance.instanceId, { instance, isAlive: createLookout(identity) });
     },
     watch(onExit, signal) {
       if (signal.aborted) return;

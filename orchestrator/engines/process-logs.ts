@@ -1,4 +1,5 @@
 // Follows the log files of an instance line by line, and keeps them from growing without end.
+import { fstatSync } from "node:fs";
 import { open, stat, truncate } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
@@ -65,7 +66,7 @@ async function openTail(stream: LogLine["stream"], path: string): Promise<Tail> 
   let offset = 0;
   return {
     async readOn(tell) {
-      const { size } = await file.stat();
+      const { size } = fstatSync(file.fd); // A look at what the kernel holds; four times a second for each instance, waiting for it costs far more.
       if (size < offset) offset = 0; // It was emptied.
       for await (const bytes of readFrom(file, { offset, end: size })) {
         offset += bytes.length;

@@ -9,7 +9,9 @@ export interface Identity {
 }
 
 const PS_TIMEOUT_MS = 5_000;
+const LOOK_INTERVAL_MS = process.platform === "linux" ? 1_000 : 5_000; // Elsewhere each look is a process of its own.
 const runFile = promisify(execFile);
+let bootId: Promise<string> | null = null; // It does not change while anything runs.
 
 /** Null where no such process is, or only what is left of an exited one that its parent has not looked at. */
 export async function processIdentity(pid: number): Promise<Identity | null> {
@@ -19,7 +21,31 @@ export async function processIdentity(pid: number): Promise<Identity | null> {
 }
 
 export async function isAlive(identity: Identity): Promise<boolean> {
-  return (await processIdentity(identity.pid))?.startedAt === identity.startedAt;
+  return isThere(identity.pid) && (await processIdentity(identity.pid))?.startedAt === identity.startedAt;
+}
+
+/**
+ * The same, for who asks again and again: an end is told at once, for the price of a signal that does nothing. That another process
+ * has the pid by now, or that nobody looked at the exited one, is found within a second, outside Linux within five.
+ */
+export function createLookout(identity: Identity): () => Promise<boolean> {
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (!isThere(identity.pid)) return false;
+    if (performance.now() - lookedMs < LOOK_INTERVAL_MS) return true;
+    const isThisOne = await isAlive(identity);
+    if (isThisOne) lookedMs = performance.now();
+    return isThisOne;
+  };
+}
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH"); // Another user's may not be sent a signal.
+  }
 }
 
 /** Processes one of whose arguments is exactly this one; finds what was started and never written down. */
@@ -35,8 +61,8 @@ export async function processesWithArguments(isMeant: (all: readonly string[]) =
 
 async function startOnLinux(pid: number): Promise<string | null> {
   try {
-    const [stat, bootId] = await Promise.all([readFile(`/proc/${pid}/stat`, "utf8"), readFile("/proc/sys/kernel/random/boot_id", "utf8")]);
-    return startOfStat(stat, bootId.trim());
+    bootId ??= readFile("/proc/sys/kernel/random/boot_id", "utf8").then((text) => text.trim());
+    return startOfStat(await readFile(`/proc/${pid}/stat`, "utf8"), await bootId);
   } catch (error) {
     if (isGone(error)) return null;
     throw error;

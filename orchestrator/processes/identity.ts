@@ -1,5 +1,6 @@
 // Tells a process from a later one with the same pid, by when it started: what is adopted or killed must be the very one.
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -11,12 +12,12 @@ export interface Identity {
 const PS_TIMEOUT_MS = 5_000;
 const LOOK_INTERVAL_MS = process.platform === "linux" ? 1_000 : 5_000; // Elsewhere each look is a process of its own.
 const runFile = promisify(execFile);
-let bootId: Promise<string> | null = null; // It does not change while anything runs.
+let bootId: string | null = null; // It does not change while anything runs.
 
 /** Null where no such process is, or only what is left of an exited one that its parent has not looked at. */
 export async function processIdentity(pid: number): Promise<Identity | null> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null; // 0 and below name whole groups of processes.
-  const startedAt = process.platform === "linux" ? await startOnLinux(pid) : await startByPs(pid);
+  const startedAt = process.platform === "linux" ? startOnLinux(pid) : await startByPs(pid);
   return startedAt === null ? null : { pid, startedAt };
 }
 
@@ -59,10 +60,11 @@ export async function processesWithArguments(isMeant: (all: readonly string[]) =
   return identities.filter((identity) => identity !== null);
 }
 
-async function startOnLinux(pid: number): Promise<string | null> {
+/** Read without going through the pool of threads: the kernel makes these files of what it holds in memory. */
+function startOnLinux(pid: number): string | null {
   try {
-    bootId ??= readFile("/proc/sys/kernel/random/boot_id", "utf8").then((text) => text.trim());
-    return startOfStat(await readFile(`/proc/${pid}/stat`, "utf8"), await bootId);
+    bootId ??= readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    return startOfStat(readFileSync(`/proc/${pid}/stat`, "utf8"), bootId);
   } catch (error) {
     if (isGone(error)) return null;
     throw error;

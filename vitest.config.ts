@@ -1,9 +1,9 @@
-// The test suites, one project each: what needs a broker or Docker has longer limits, and two files at a time wait for each other's processes.
+// The test suites, one project each: what needs a broker or Docker has longer limits, and its files mostly wait: for processes, for limits to be over.
 import { defineConfig } from "vitest/config";
 
 // On a machine that does other work besides, an instance can be taken for lost for a moment: the one more try is shown in the report.
 const retry = process.env["CI"] === "true" ? 1 : 0;
-const slow = { testTimeout: 120_000, hookTimeout: 180_000, maxWorkers: 2, retry };
+const slow = { testTimeout: 120_000, hookTimeout: 180_000, maxWorkers: 3, retry };
 
 export default defineConfig({
   test: {

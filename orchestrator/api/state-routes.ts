@@ -3,7 +3,7 @@ import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/ins
 import { LOG_LEVELS } from "../../runtime-image/contract/log-line.ts";
 import type { LogFilter, LogStore } from "../logs/log-store.ts";
 import type { GatewayProcess } from "../gateways/gateway-process.ts";
-import type { Deployer } from "../releases/deployer.ts";
+import type { HostedApp } from "../hosting/hosted-app.ts";
 import { APP_FIELD, type FindApp } from "./app-query.ts";
 import { followed } from "./follow.ts";
 import { CHANGE_KINDS, type Journal, type JournalEntry } from "./journal.ts";
@@ -11,6 +11,7 @@ import { type ApiRoute, type ServerEvent, type Static, Type, route } from "./rou
 
 export interface StateParts {
   readonly app: FindApp;
+  readonly defaultApp: () => HostedApp | null;
   readonly gateways: Readonly<Record<Environment, Pick<GatewayProcess, "restart">>>;
   readonly logs: LogStore;
   readonly journal: Journal;
@@ -43,7 +44,7 @@ const LIVE = Type.Union([
 ]);
 
 const STATUS = Type.Object({
-  app: Type.String(),
+  app: Type.Union([Type.String(), Type.Null()], { description: "its name; null where none was named and there is no default app" }),
   engine: Type.String(),
   broker: Type.String(),
   home: Type.String(),
@@ -93,8 +94,9 @@ export function stateRoutes(parts: StateParts): ApiRoute[] {
         kind: "json",
         schema: STATUS,
         async handle({ query }) {
-          const { name, deployer } = parts.app(query.app);
-          return { app: name, ...parts.facts(), environments: environments(deployer) };
+          const app = query.app === undefined ? parts.defaultApp() : parts.app(query.app);
+          const environments = { staging: live(app, "staging"), production: live(app, "production") };
+          return { app: app?.name ?? null, ...parts.facts(), environments };
         },
       },
     }),
@@ -131,13 +133,8 @@ export function stateRoutes(parts: StateParts): ApiRoute[] {
   ];
 }
 
-const environments = (deployer: Deployer): Record<Environment, Static<typeof LIVE>> => ({
-  staging: live(deployer, "staging"),
-  production: live(deployer, "production"),
-});
-
-function live(deployer: Deployer, environment: Environment): Static<typeof LIVE> {
-  const release = deployer.live(environment);
+function live(app: HostedApp | null, environment: Environment): Static<typeof LIVE> {
+  const release = app?.deployer.live(environment) ?? null;
   return release === null ? null : { releaseId: release.releaseId, functions: release.functions.map((fn) => ({ ...fn })) };
 }
 

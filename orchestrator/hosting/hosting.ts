@@ -16,6 +16,7 @@ export interface Hosting {
   all(): readonly HostedApp[];
   /** The default app where no name is given. Throws APP_UNKNOWN. */
   app(name?: string): HostedApp;
+  defaultApp(): HostedApp | null;
   byId(appId: string): HostedApp | null;
   create(name: string, createdBy: string): Promise<HostedApp>;
   addDomain(name: string, place: DomainPlace): Promise<HostedApp>;
@@ -93,6 +94,8 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
     apps.delete(app.appId);
   };
 
+  const defaultApp = (): HostedApp | null => [...apps.values()].find((one) => one.known().isDefault) ?? null;
+
   await mapAtOnce(book.list(), RESTORED_AT_ONCE, addKnown);
 
   return {
@@ -100,13 +103,14 @@ export async function createHosting(parts: HostingParts): Promise<Hosting> {
     list: () => [...apps.values()].filter((app) => !app.known().isLeaving).toSorted((one, other) => (one.name < other.name ? -1 : 1)),
     app(name) {
       if (name !== undefined) return named(name);
-      const app = [...apps.values()].find((one) => one.known().isDefault);
-      if (app !== undefined) return app;
+      const app = defaultApp();
+      if (app !== null) return app;
       throw new PlatformError("APP_UNKNOWN", {
         detail: "This platform has no default app, so that one has to be named.",
         remedy: "Name it with --app; orchestrator app ls shows those that there are.",
       });
     },
+    defaultApp,
     byId: (appId) => apps.get(appId) ?? null,
     create: async (name, createdBy) => inTurn(async () => create(name, createdBy)),
     addDomain: async (name, place) => inTurn(async () => changed(await book.addDomain(name, place))),

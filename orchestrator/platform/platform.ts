@@ -161,6 +161,7 @@ async function assemble(settings: PlatformSettings, app: AppSource | null, outpu
       port: settings.apiPort,
       ...hosted,
       app: (name) => apps.app(name),
+      defaultApp: () => apps.defaultApp(),
       gateways,
       logs,
       journal,

@@ -1,5 +1,6 @@
 // From a folder to production: apps that are made, deployed, promoted, rolled back and removed on a platform that hosts several.
 import { describe, expect, it } from "vitest";
+import { connectApi } from "../../orchestrator/api/client.ts";
 import { hostForSuite } from "../support/hosting-rig.ts";
 import { ENGINE_NAMES, handler, writeFiles } from "../support/platform.ts";
 import { problemOf } from "../support/problems.ts";
@@ -37,6 +38,16 @@ describe.each(ENGINE_NAMES)("apps on engine %s", (engine) => {
     const [release] = await releases("shop");
     expect(release).toMatchObject({ live: ["staging"], by: "home", message: "The first one", outcome: "green" });
     expect(release?.commit).toMatch(/^[0-9a-f]{40}$/);
+  });
+
+  it("are not in the way of who only asks how the platform is, which has no default app", async () => {
+    const { platform } = rig;
+    const api = await connectApi({ port: platform.ports.api, home: platform.home });
+    expect(await api.get("/api/status")).toMatchObject({ app: null, engine, environments: { staging: null, production: null } });
+    expect(await api.get("/api/status?app=shop")).toMatchObject({
+      app: "shop",
+      environments: { staging: { releaseId: expect.any(String) as unknown } },
+    });
   });
 
   it("go to production by a promote, as the very builds that ran on staging", async () => {

@@ -92,6 +92,7 @@ export async function startHostedWorld(names: readonly string[]): Promise<Hosted
   const rig = await startApiRig([
     ...stateRoutes({
       app,
+      defaultApp: () => hosting.defaultApp(),
       gateways: { staging: stays, production: stays },
       logs,
       journal: createJournal(systemClock),

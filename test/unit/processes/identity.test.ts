@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { createLookout, isAlive, processIdentity } from "../../../orchestrator/processes/identity.ts";
+import { until } from "../../support/until.ts";
 
 async function identityOf(pid: number | undefined) {
   const identity = await processIdentity(pid ?? 0);
@@ -35,8 +36,8 @@ describe("what is left of a process that nobody looks at", () => {
     const identity = await identityOf(Number(printed.toString()));
     const isStillAlive = createLookout(identity);
     expect(await isStillAlive()).toBe(true);
-    await new Promise((resolve) => setTimeout(resolve, 1_400));
-    expect([await isAlive(identity), await isStillAlive()]).toEqual([false, false]);
+    await until(async () => !(await isStillAlive()), { timeoutMs: 5_000 });
+    expect(await isAlive(identity)).toBe(false);
     parent.kill("SIGKILL");
   });
 });

@@ -28,6 +28,12 @@ describe.each(ENGINE_NAMES)("apps on engine %s", (engine) => {
     return listed as Listed[]; // What the command prints.
   };
 
+  it("need not be there for who only asks how the platform is", async () => {
+    const api = await connectApi({ port: rig.platform.ports.api, home: rig.platform.home });
+    expect(await api.get("/api/status")).toMatchObject({ app: null, engine, environments: { staging: null, production: null } });
+    await expect(api.get("/api/releases")).rejects.toMatchObject({ code: "APP_UNKNOWN" });
+  });
+
   it("go from a folder to staging, and only there", async () => {
     await rig.json("app", "create", "shop");
     const folder = await rig.folder(app("one"));
@@ -38,16 +44,6 @@ describe.each(ENGINE_NAMES)("apps on engine %s", (engine) => {
     const [release] = await releases("shop");
     expect(release).toMatchObject({ live: ["staging"], by: "home", message: "The first one", outcome: "green" });
     expect(release?.commit).toMatch(/^[0-9a-f]{40}$/);
-  });
-
-  it("are not in the way of who only asks how the platform is, which has no default app", async () => {
-    const { platform } = rig;
-    const api = await connectApi({ port: platform.ports.api, home: platform.home });
-    expect(await api.get("/api/status")).toMatchObject({ app: null, engine, environments: { staging: null, production: null } });
-    expect(await api.get("/api/status?app=shop")).toMatchObject({
-      app: "shop",
-      environments: { staging: { releaseId: expect.any(String) as unknown } },
-    });
   });
 
   it("go to production by a promote, as the very builds that ran on staging", async () => {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 
 import { systemClock } from "../clock.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
-import { createLookout, isAlive, processIdentity } from "./identity.ts";
+import { isAlive, processIdentity } from "./identity.ts";
 import type { Identity } from "./identity.ts";
 
 export interface DetachedOptions {
@@ -41,7 +41,7 @@ export interface ProcessExit {
 /** A log file and a state file say what goes on inside the platform, so others on the machine may not read them. */
 const PRIVATE_FILE_MODE = 0o600;
 const STATE_VERSION = 1;
-const EXIT_POLL_MS = 20;
+const EXIT_POLL_MS = 20; // Reading one small file of /proc takes some 0.05 ms.
 const KILL_TIMEOUT_MS = 5_000; // SIGKILL ends a process at once, unless the kernel holds it in a broken disk.
 
 export async function startDetached(options: DetachedOptions): Promise<StartedProcess> {
@@ -95,8 +95,7 @@ export async function waitForEnd(
   identity: Identity,
   options: { readonly signal: AbortSignal; readonly pollIntervalMs?: number },
 ): Promise<void> {
-  const isStillAlive = createLookout(identity);
-  while (await isStillAlive()) await delay(options.pollIntervalMs ?? EXIT_POLL_MS, undefined, { signal: options.signal });
+  while (await isAlive(identity)) await delay(options.pollIntervalMs ?? EXIT_POLL_MS, undefined, { signal: options.signal });
 }
 
 async function hasEnded(identity: Identity, timeoutMs: number): Promise<boolean> {

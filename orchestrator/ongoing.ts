@@ -13,12 +13,15 @@ export interface Ongoing {
   settled(timeoutMs: number): Promise<void>;
 }
 
+/** What is said to who asks for something new in that moment. */
+export const beingStopped = (): PlatformError => new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." });
+
 export function createOngoing(): Ongoing {
   const pieces = new Set<Promise<unknown>>();
   let isRefusing = false;
   return {
     async during(work) {
-      if (isRefusing) throw new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." });
+      if (isRefusing) throw beingStopped();
       const piece = work();
       pieces.add(piece);
       try {

@@ -14,6 +14,7 @@ import { type BuildUse, createBuildUse } from "../engines/build-use.ts";
 import type { Engine, InstallOutcome, Removed } from "../engines/engine.ts";
 import { removeFolder } from "../engines/process-folders.ts";
 import { heldBytesOf } from "../engines/process-trees.ts";
+import { beingStopped } from "../ongoing.ts";
 import { createPlaces } from "../places.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import type { InstallRequest } from "./install-request.ts";
@@ -68,7 +69,7 @@ export function createInstaller(parts: InstallerParts): Installer {
 
   return {
     async install(request, progress) {
-      if (closing.signal.aborted) throw new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." });
+      if (closing.signal.aborted) throw beingStopped();
       const key = `${request.hash}-${process.versions.node.split(".")[0]}-${process.platform}-${process.arch}-${parts.engine.kind}`;
       const begin = async (): Promise<string> => use.during(key, async () => install(request, { key, progress }));
       const running = underway.get(key) ?? begin().finally(() => underway.delete(key));

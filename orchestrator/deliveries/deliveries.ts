@@ -13,6 +13,7 @@ import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { Hosting } from "../hosting/hosting.ts";
 import type { HostedApp } from "../hosting/hosted-app.ts";
+import { beingStopped } from "../ongoing.ts";
 import { createPlaces } from "../places.ts";
 import type { UsedBuilds } from "../releases/used-builds.ts";
 import { createTurn } from "../turn.ts";
@@ -111,7 +112,7 @@ class PlatformDeliveries implements Deliveries {
   }
 
   async begin({ app, source, by, checkOut }: DeliveryOrder): Promise<BegunDelivery> {
-    if (this.#closing.signal.aborted) throw new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." });
+    if (this.#closing.signal.aborted) throw beingStopped();
     if (this.#running.size >= DELIVERY_COUNT_WAITING_MAX)
       throw new PlatformError("DELIVERY_QUEUE_FULL", {
         detail: `${this.#running.size} are on their way.`,

@@ -161,10 +161,11 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     },
     openBuilder: (order) => ongoing.during(() => openBuilder(order)),
 
-    async install(order) {
-      const endUse = npmCache.use();
-      return installHere(order, { nodePath: options.nodePath, cache: npmCache.folder }).finally(endUse);
-    },
+    install: (order) =>
+      ongoing.during(() => {
+        const endUse = npmCache.use();
+        return installHere(order, { nodePath: options.nodePath, cache: npmCache.folder }).finally(endUse);
+      }),
     start: (spec) => ongoing.during(() => use.during(spec.buildId, () => start(spec))),
     stop,
     async list() {

@@ -1,9 +1,9 @@
 // Forgets old releases of every app, and removes what nothing needs any more: builds, sites, installs, images. What runs is never touched.
 import { setInterval as every } from "node:timers/promises";
-import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { ENVIRONMENTS } from "../../runtime-image/contract/instance-manifest.ts";
 import { BUILD_GRACE_MS, COLLECT_INTERVAL_MS, RELEASE_KEPT_MS } from "../../runtime-image/contract/limits.ts";
 import { mapAtOnce } from "../at-once.ts";
+import { beingStopped } from "../ongoing.ts";
 import type { BuildShop } from "../builds/build-tools.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine, ExistingBuild } from "../engines/engine.ts";
@@ -74,7 +74,7 @@ export function createCollector(parts: CollectorParts): Collector {
     },
     collect: collectNow,
     async close() {
-      over.abort(new PlatformError("NOT_RUNNING", { detail: "The platform is being stopped." }));
+      over.abort(beingStopped());
       await Promise.all([running, inTurn(async () => undefined)]);
     },
   };

@@ -75,14 +75,16 @@ const buildPart = (poolKey: string): string => poolKey.slice(0, poolKey.lastInde
 /** A running request may take its function's whole time; the instance is given that, and a moment to leave. */
 export const graceOf = (fn: { timeoutMs: number }): number => Math.max(STOP_GRACE_MS, fn.timeoutMs + 1_000);
 
-export function planPools(input: {
+interface PoolsNow {
   readonly pools: readonly PoolSpec[];
   readonly spared?: ReadonlySet<string>; // Keys of pools whose instances are left as they are: neither stopped nor replaced.
   readonly instances: readonly PoolInstance[];
   readonly failures: ReadonlyMap<string, PoolFailure>;
   readonly nowEpochMs: number;
   readonly busyStartCountMax: number; // Of starts that keep a processor busy.
-}): { readonly actions: readonly PoolAction[]; readonly lookAgainEpochMs: number | null } {
+}
+
+export function planPools(input: PoolsNow): { readonly actions: readonly PoolAction[]; readonly lookAgainEpochMs: number | null } {
   const { pools, instances, failures, nowEpochMs } = input;
   const wanted = new Set(pools.map((pool) => pool.poolKey));
   const actions: PoolAction[] = [];
@@ -128,7 +130,7 @@ interface Room {
  * How many may still be started now. What finds no room is looked at again as soon as one that starts is ready, or is given up, or has
  * had the time in which a start keeps a processor busy: one that goes on waiting after that, or hangs, keeps no other back.
  */
-function roomToStart({ instances, failures, nowEpochMs, busyStartCountMax }: Parameters<typeof planPools>[0]): Room {
+function roomToStart({ instances, failures, nowEpochMs, busyStartCountMax }: PoolsNow): Room {
   const starting = instances.filter((one) => one.state === "starting");
   const busy = starting.filter((one) => nowEpochMs - one.sinceEpochMs < INSTANCE_START_BUSY_MS);
   const failingOf = (some: readonly PoolInstance[]): number => some.filter((one) => failures.has(one.poolKey)).length;

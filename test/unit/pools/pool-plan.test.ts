@@ -14,25 +14,9 @@ import {
   planPools,
   poolKeyOf,
 } from "../../../orchestrator/pools/pool-plan.ts";
+import { poolSpec as pool } from "../../support/pool-specs.ts";
 
 const NOW = 1_000_000;
-
-function pool(name: string, instanceCount = 1): PoolSpec {
-  const fn = {
-    name,
-    method: "GET",
-    path: "/",
-    generation: "current",
-    buildId: "b1",
-    concurrency: 32,
-    timeoutMs: 1_000,
-    memoryBytesMax: 1,
-    rawJson: false,
-    bareQuery: false,
-  } as const;
-  const poolKey = poolKeyOf({ appId: "a", environment: "staging", functionName: name, buildId: "b1", configId: "c1" });
-  return { poolKey, appId: "a", appName: "app", environment: "staging", fn, configId: "c1", variables: {}, instanceCount };
-}
 
 function instance(of: PoolSpec, state: PoolInstance["state"], sinceEpochMs = NOW): PoolInstance {
   return {

@@ -143,8 +143,9 @@ export const PROXY_TUNNEL_QUIET_MS = 1_000; // While a gateway stops, a WebSocke
 export const INSTANCE_READY_TIMEOUT_MS = 20_000; // From start to ready, loading the handler included.
 // Measured: two hundred at once on two busy cores, and not one is ready in time. Those of pools that fail take half of it at most.
 export const INSTANCE_START_COUNT_AT_ONCE = 16;
-// For as long a start keeps a processor busy, and one processor is left to what answers. Measured on two, with 40 to start: in place of
-// sixteen at once the management API's p99 is 27 ms and not 60 with docker, 28 and not 500 without; with docker it takes a third longer.
+// For as long a start keeps a processor busy, and one processor is left to what answers. Measured on two, two apps of 20 functions being
+// deployed: in place of sixteen at once the management API's p99 is 23 to 30 ms and not 56 to 63 with docker, where it takes a third
+// longer, and 20 to 36 and not 371 to 1,833 without, where it does not.
 export const INSTANCE_START_BUSY_MS = 500;
 export const GATEWAY_LINK_IDLE_MS = 600_000; // An app that nobody asked for so long costs its gateway no connection; the next request opens one, within milliseconds.
 export const GATEWAY_READY_TIMEOUT_MS = 10_000;

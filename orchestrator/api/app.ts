@@ -11,7 +11,7 @@ import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { type Caller, mayDo } from "./roles.ts";
 import type { ApiCall, ApiRoute } from "./route.ts";
 import type { ApiApp } from "./server.ts";
-import { asEvents, linesOf, readJson, sendEvents, sendStream, uploadOf } from "./streams.ts";
+import { asEvents, discardRest, linesOf, readJson, sendEvents, sendStream, uploadOf } from "./streams.ts";
 
 export interface AppParts {
   readonly audit: Pick<AuditLog, "begin">;
@@ -40,7 +40,11 @@ export async function createApp(routes: readonly ApiRoute[], parts: AppParts): P
   app.setNotFoundHandler((request) => {
     throw new PlatformError("API_NOT_FOUND", { detail: `${request.method} ${pathOf(request)}` });
   });
-  app.setErrorHandler((error, _request, reply) => fail(reply, error, parts));
+  app.setErrorHandler(async (error, request, reply) => {
+    await discardRest(request.raw);
+    fail(reply, error, parts);
+    return reply;
+  });
   const add = (context: FastifyInstance, one: ApiRoute): void => {
     const perform = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       await answer({ one, request, reply, caller: callerOf(request), calls, parts });

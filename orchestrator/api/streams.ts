@@ -1,9 +1,10 @@
 // How bytes that take their time travel in the management API: no faster than they are read, and not for ever where nothing moves.
+import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { API_KEEP_ALIVE_INTERVAL_MS, API_STALL_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
+import { API_DISCARD_MS, API_KEEP_ALIVE_INTERVAL_MS, API_STALL_TIMEOUT_MS } from "../../runtime-image/contract/limits.ts";
 import type { ServerEvent } from "./route.ts";
 
 /** A body of JSON: all of it, within a time. Undefined for an empty one. */
@@ -36,6 +37,14 @@ const chunksOf = (body: AsyncIterable<unknown>): AsyncIterable<Buffer> => body a
 /** A body of any size, as its reader takes it. */
 export function uploadOf(request: IncomingMessage, bytesMax: number): Readable {
   return Readable.from(moving(request, bytesMax), { objectMode: false });
+}
+
+/** What is still on its way is read for a moment: a sender that is cut off may never see why. */
+export async function discardRest(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const late = AbortSignal.timeout(API_DISCARD_MS);
+  await once(request, "end", { signal: late }).catch(() => undefined); // It is sent more than anyone waits for, or broken off.
 }
 
 async function* moving(request: IncomingMessage, bytesMax: number): AsyncGenerator<Buffer> {

@@ -120,6 +120,7 @@ export const API_BODY_BYTES_MAX = 1_000_000; // Of JSON. Uploads name limits of 
 export const API_CONNECTION_COUNT_MAX = 256; // People and scripts of one machine; each may hold a few streams.
 export const API_BODY_TIMEOUT_MS = 30_000; // A body of JSON must have arrived by then,
 export const API_STALL_TIMEOUT_MS = 60_000; // and of an upload or a download some byte must move this often.
+export const API_DISCARD_MS = 1_000; // For so long a refused upload is read on, so that its sender sees the refusal.
 export const API_KEEP_ALIVE_INTERVAL_MS = 15_000; // How often a stream of events says that it is still there.
 export const API_CLOSE_GRACE_MS = 3_000; // What a caller waits for when the orchestrator stops may take this long.
 export const API_PROBLEM_COUNT_MAX = 50; // Of one input; more are of no help.

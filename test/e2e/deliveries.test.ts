@@ -1,4 +1,5 @@
 // From a folder to production: apps that are made, deployed, promoted, rolled back and removed on a platform that hosts several.
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { connectApi } from "../../orchestrator/api/client.ts";
 import { hostForSuite } from "../support/hosting-rig.ts";
@@ -32,6 +33,15 @@ describe.each(ENGINE_NAMES)("apps on engine %s", (engine) => {
     const api = await connectApi({ port: rig.platform.ports.api, home: rig.platform.home });
     expect(await api.get("/api/status")).toMatchObject({ app: null, engine, environments: { staging: null, production: null } });
     await expect(api.get("/api/releases")).rejects.toMatchObject({ code: "APP_UNKNOWN" });
+  });
+
+  it("that are not there are told of, however much is sent to them", async () => {
+    for (const byteCount of [10, 300_000, 3_000_000]) {
+      const folder = await rig.folder({ ...app("one"), "public/large.bin": randomBytes(byteCount).toString("base64") });
+      const deployed = await rig.run("deploy", folder, "--app", "nowhere");
+      expect(deployed.stderr).toContain("APP_UNKNOWN");
+      expect(deployed.exitCode).toBe(1);
+    }
   });
 
   it("go from a folder to staging, and only there", async () => {

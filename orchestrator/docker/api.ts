@@ -142,7 +142,8 @@ export interface DockerNetworks {
   create(options: NetworkOptions): Promise<void>;
   inspect(name: string): Promise<NetworkInfo | null>;
   list(query: { readonly labels: Labels }): Promise<readonly { readonly id: string; readonly name: string }[]>;
-  remove(network: string): Promise<void>;
+  /** False where Docker says that containers are on it. */
+  remove(network: string): Promise<boolean>;
 }
 
 export interface NetworkOptions {

@@ -18,6 +18,7 @@ import type {
 const CALL_TIMEOUT_MS = 120_000; // Of silence on one call's connection; the longest silent step is an import of 130 MB.
 const NOT_THERE = 404;
 const IN_USE = 409;
+const ENDPOINTS_LEFT = 403; // What Docker answers to the removal of a network that something is on.
 const ALREADY = [304, 404, 409]; // "Already so", "not there" and "is on its way" are what a stop or a removal wants.
 
 /** Runs one call; anything it throws comes out as a PlatformError that names the action. */
@@ -247,10 +248,10 @@ function networkCalls(calls: Call): DockerNetworks {
         return found.map((one) => ({ id: one.Id, name: one.Name }));
       }),
     remove: (network) =>
-      calls(
-        `removing the network ${network}`,
-        async (docker) => void (await unless([NOT_THERE], undefined, docker.getNetwork(network).remove())),
-      ),
+      calls(`removing the network ${network}`, async (docker) => {
+        const removal = unless([NOT_THERE], null, docker.getNetwork(network).remove());
+        return (await unless([ENDPOINTS_LEFT], ENDPOINTS_LEFT, removal)) !== ENDPOINTS_LEFT;
+      }),
   };
 }
 

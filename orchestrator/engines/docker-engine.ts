@@ -90,11 +90,13 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     },
     async prepare() {
       ongoing.admit();
-      await docker.engineInfo();
-      await runtimeTurn(makeRuntime);
-      prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
-      await raiseWall();
-      await removeHalfMade(docker, platform, (name) => inUse.has(name) || builds.isBusyWith(name));
+      await ongoing.during(async () => {
+        await docker.engineInfo();
+        await runtimeTurn(makeRuntime);
+        prepared.brokerHost = (await ensureNetworks(docker, platform, options.subnets ?? {})).staging;
+        await raiseWall();
+        await removeHalfMade(docker, platform, (name) => inUse.has(name) || builds.isBusyWith(name));
+      });
     },
     brokerHost() {
       assert(prepared.brokerHost !== null, "prepare() comes first");
@@ -171,7 +173,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
         await removeContainers(docker, platform, () => true);
       }
       await wall.remove();
-      await removeNetworks(docker, platform);
+      for (const name of await removeNetworks(docker, platform)) options.progress(describeKeptNetwork(name));
     },
   };
 }
@@ -182,6 +184,10 @@ const DESCRIPTION = "Every instance is a closed container; it shares the host's 
 
 const describeHole = (reason: string): string =>
   `WARNING: the wall could not be put into the host's packet filter, so functions can open every port of this host that does not listen on 127.0.0.1 only. (${reason})`;
+
+const describeKeptNetwork = (name: string): string =>
+  `Docker keeps the network ${name}, as if containers were on it, though none are. The next start uses it again; ` +
+  `otherwise start the Docker engine anew and remove it with "docker network rm ${name}".`;
 
 const whenClosed = (builder: Builder, forget: () => void): Builder => ({
   ...builder,

@@ -1,11 +1,15 @@
 // One bridge network per environment, inter-container traffic off, with a bridge name that the wall can rely on.
 import { createServer } from "node:net";
 import { once } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import { ENVIRONMENTS, type Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { DockerApi, NetworkOptions } from "../docker/api.ts";
 import { LABELS } from "../docker/labels.ts";
 import { bridgeName, installNetworkName, labelsOf, networkName, selectorOf, type Platform } from "./docker-labels.ts";
+
+const REMOVAL_ATTEMPTS_MAX = 8; // A container whose removal somebody else asked for is on its way for a moment.
+const REMOVAL_INTERVAL_MS = 250;
 
 export type Subnets = Partial<Record<Environment, string>>;
 
@@ -18,8 +22,34 @@ export async function ensureNetworks(docker: DockerApi, platform: Platform, subn
   return gateways;
 }
 
-export async function removeNetworks(docker: DockerApi, platform: Platform): Promise<void> {
-  for (const network of await docker.networks.list({ labels: selectorOf(platform, "network") })) await docker.networks.remove(network.id);
+/**
+ * Removes all that can be removed, and answers with the names of those that Docker keeps although nothing is on them: it counts what is on
+ * a network, and before release 28 it miscounted now and then where several containers came and went at once, until it was started again.
+ */
+export async function removeNetworks(docker: DockerApi, platform: Platform): Promise<readonly string[]> {
+  const refused: { readonly name: string; readonly containerCount: number }[] = [];
+  for (const { id, name } of await docker.networks.list({ labels: selectorOf(platform, "network") })) {
+    const containerCount = await removeNetwork(docker, id);
+    if (containerCount !== null) refused.push({ name, containerCount });
+  }
+  for (const { name, containerCount } of refused)
+    if (containerCount > 0)
+      throw new PlatformError("ENGINE_FAILED", {
+        detail: `The network ${name} could not be removed: ${containerCount} containers are on it that are not this platform's.`,
+        remedy: `See which with "docker network inspect ${name}", remove them and then the network with "docker network rm ${name}".`,
+      });
+  return refused.map(({ name }) => name);
+}
+
+/** Null, or how many containers are on it still. */
+async function removeNetwork(docker: DockerApi, id: string): Promise<number | null> {
+  for (let attempt = 1; ; attempt += 1) {
+    if (await docker.networks.remove(id)) return null;
+    const found = await docker.networks.inspect(id);
+    if (found === null) return null;
+    if (attempt === REMOVAL_ATTEMPTS_MAX) return found.containerCount;
+    await delay(REMOVAL_INTERVAL_MS);
+  }
 }
 
 export function networkOptions(platform: Platform, environment: Environment, subnet: string | undefined): NetworkOptions {

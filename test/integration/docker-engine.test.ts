@@ -1,4 +1,5 @@
 // What only Docker can show: a live container inspected option by option, images reused, nothing left behind.
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InstanceExit } from "../../orchestrator/engines/engine.ts";
 import { INSTANCE_MANIFEST_VARIABLE } from "../../runtime-image/contract/instance-manifest.ts";
@@ -326,5 +327,35 @@ describe("the engine", () => {
     await own.dispose(); // Twice is fine.
     expect(await listOwn("network", platformId)).toHaveLength(2);
     await removeBuildImages(ownId);
+  });
+
+  it("leaves no network behind when it is disposed of while it makes them", async () => {
+    const ownId = newPlatformId();
+    for (const afterMs of [0, 10, 20, 40, 80, 160, 320]) {
+      const own = createTestEngine(ownId);
+      const preparation = own.prepare();
+      await delay(afterMs);
+      await own.dispose();
+      await preparation;
+      expect(await listOwn("network", ownId)).toEqual([]);
+    }
+  });
+
+  it("says which network somebody else's container is on, and removes the other", async () => {
+    const ownId = newPlatformId();
+    const own = createTestEngine(ownId);
+    await own.prepare();
+    const images = await docker("image", "ls", "--quiet", "--filter", "label=orchestrator.image=node-base");
+    const guest = ["--rm", "--name", `guest-${ownId}`, "--network", `orchestrator-${ownId}-production`];
+    await docker("run", "--detach", ...guest, images.split("\n")[0] ?? "", "-e", STAY);
+    try {
+      const refusal = { code: "ENGINE_FAILED", detail: { detail: matching(`orchestrator-${ownId}-production .* 1 containers`) } };
+      await expect(own.dispose()).rejects.toMatchObject(refusal);
+      expect(await listOwn("network", ownId)).toHaveLength(1);
+    } finally {
+      await docker("rm", "--force", `guest-${ownId}`);
+    }
+    await own.dispose();
+    expect(await listOwn("network", ownId)).toEqual([]);
   });
 });

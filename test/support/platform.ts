@@ -163,6 +163,7 @@ export async function startPlatform(options: PlatformOptions): Promise<RunningPl
       if (child.exitCode === null && child.signalCode === null) {
         child.kill("SIGINT");
         await once(child, "exit");
+        if (child.exitCode !== 0) throw new Error(`orchestrator ${command.join(" ")} did not end well; it printed:\n${printed}`);
       }
       if (options.home === undefined) await rm(home, { recursive: true, force: true });
       return child.exitCode;

@@ -1,9 +1,10 @@
 // Writes folders of read-only files so that they are there as a whole or not at all.
 import { randomBytes } from "node:crypto";
-import { access, chmod, mkdir, readFile, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, readFile, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join, posix } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import { syncFolder, writeAndSync } from "../processes/atomic-file.ts";
 
 export interface FolderFile {
   readonly path: string; // Relative, with "/".
@@ -15,7 +16,7 @@ export interface FolderFile {
 const HALF_MADE_PREFIX = ".making-";
 const FILES_AT_ONCE = 32; // Open files, of the 1,024 that a process commonly may have.
 
-/** Made beside its place under another name, then renamed. */
+/** Made beside its place under another name, then renamed. Resolves once it outlives a power failure: releases name builds by their id alone. */
 export async function makeFolder(folder: string, files: readonly FolderFile[]): Promise<void> {
   const problems = files.flatMap(problemsOfFile);
   if (problems.length > 0) throw new PlatformError("FUNCTION_INVALID", { detail: "Files have names that cannot be built.", problems });
@@ -24,6 +25,7 @@ export async function makeFolder(folder: string, files: readonly FolderFile[]): 
     await makeTraversable(halfMade, 0o755);
     await writeFiles(halfMade, files);
     await takePlace(halfMade, folder);
+    await syncFolder(dirname(folder));
   } catch (error) {
     await rm(halfMade, { recursive: true, force: true });
     throw error;
@@ -85,11 +87,11 @@ async function writeFiles(folder: string, files: readonly FolderFile[]): Promise
     await Promise.all(
       part.map(async ({ path, bytes, isExecutable = false, linksTo }) => {
         if (linksTo !== undefined) return symlink(linksTo, join(folder, path));
-        await writeFile(join(folder, path), bytes, { flag: "wx" });
-        await chmod(join(folder, path), isExecutable ? 0o555 : 0o444);
+        await writeAndSync(join(folder, path), bytes, isExecutable ? 0o555 : 0o444);
       }),
     );
   }
+  await Promise.all(["", ...folders].map((inner) => syncFolder(join(folder, inner))));
 }
 
 /** "a/b/c.js" → "a", "a/b": in the order in which they are made. */

@@ -15,7 +15,8 @@ export async function writeFileAtomic(path: string, bytes: string | Uint8Array, 
   await syncFolder(dirname(path)); // Without it a power failure may forget the new name.
 }
 
-async function writeAndSync(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
+/** A new file with exactly this mode, which is there after a power failure once its folder is synced too. */
+export async function writeAndSync(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, "wx", mode);
   try {
     await file.chmod(mode); // The umask may have taken bits away.

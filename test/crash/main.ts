@@ -1,4 +1,5 @@
-// npm run test:crash [-- --kills 200 --seed 1 --engine process]: kills every process in turn under traffic, and says whether anything was lost.
+// npm run test:crash [-- --kills 200 --seed 1 --engine process]: kills every process in turn under traffic, fills the disk and cuts the power,
+// and says whether anything was lost.
 import { randomInt } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -7,6 +8,7 @@ import { CrashWorld, KILL_KINDS } from "../support/crash-world.ts";
 import { processesOf } from "../support/leftovers.ts";
 import { ENGINE_NAMES, type EngineName } from "../support/platform.ts";
 import { NEARLY_FULL_BYTES, fillDisk } from "./full-disk.ts";
+import { cutPower } from "./power-cuts.ts";
 import { type Blow, say, summaryLines } from "./report.ts";
 
 const USAGE = `Usage: npm run test:crash [-- options]
@@ -16,9 +18,11 @@ const USAGE = `Usage: npm run test:crash [-- options]
   --clients <n>      clients that write at the same time (default 8)
   --engine <name>    process or docker (default process)
   --no-freeze        without holding processes for ten seconds
-  --no-disk          without the full disk (which mounts a small filesystem, and so needs root)`;
+  --no-disk          without the full disk (which mounts a small filesystem, and so needs root)
+  --no-power         without power cuts (of a filesystem that is mounted for it; the engine process only)`;
 
 const FREEZE_MS = 10_000;
+const POWER_CUT_COUNT = 10;
 const FILLS = [NEARLY_FULL_BYTES, NEARLY_FULL_BYTES, 0]; // The last one to the last byte.
 const LOSS_COUNT_SHOWN = 30;
 const WRITES_AFTER = 20; // After each blow, before everything is compared.
@@ -30,6 +34,7 @@ interface Settings {
   readonly engine: EngineName;
   readonly isFreezing: boolean;
   readonly isFillingDisk: boolean;
+  readonly isCuttingPower: boolean;
 }
 
 function settingsOf(args: readonly string[]): Settings {
@@ -43,12 +48,15 @@ function settingsOf(args: readonly string[]): Settings {
       engine: { type: "string", default: "process" },
       freeze: { type: "boolean", default: true },
       disk: { type: "boolean", default: true },
+      power: { type: "boolean", default: true },
     },
   });
   const engine = ENGINE_NAMES.find((name) => name === values.engine);
   const [killCount, seed, clientCount] = [values.kills, values.seed, values.clients].map(Number);
   if (engine === undefined || !isCount(killCount) || !isCount(seed) || !isCount(clientCount)) throw new Error(USAGE);
-  return { killCount, seed, clientCount, engine, isFreezing: values.freeze, isFillingDisk: values.disk };
+  // Images of containers are on Docker's own disk, which goes on.
+  const isCuttingPower = values.power && engine === "process";
+  return { killCount, seed, clientCount, engine, isFreezing: values.freeze, isFillingDisk: values.disk, isCuttingPower };
 }
 
 const isCount = (value: number | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
@@ -57,6 +65,7 @@ async function main(settings: Settings): Promise<readonly Loss[]> {
   say(`seed ${settings.seed}, engine ${settings.engine}, ${settings.clientCount} clients`);
   const losses = [...(await killAndFreeze(settings))];
   if (settings.isFillingDisk) losses.push(...(await fillDisk({ ...settings, say, fills: FILLS })));
+  if (settings.isCuttingPower) losses.push(...(await cutPower({ ...settings, say, cutCount: POWER_CUT_COUNT })));
   return losses;
 }
 

@@ -9,6 +9,7 @@ import { callApp, readEverything, type Call } from "./crash-calls.ts";
 import { CrashModel, type Loss } from "./crash-model.ts";
 import { chanceOf, type Chance } from "./crash-random.ts";
 import { createTraffic, type Traffic } from "./crash-traffic.ts";
+import type { PowerDisk } from "./crash-power.ts";
 import { brokerOf, gatewayOf, instancesOf, signal } from "./crash-victims.ts";
 import { type EngineName, type RunningPlatform, freePort, makeApp, startPlatform } from "./platform.ts";
 import { until } from "./until.ts";
@@ -105,6 +106,22 @@ export class CrashWorld {
       await signal(victims, "SIGCONT");
     }
     const startMs = performance.now();
+    await this.answersAgain();
+    return performance.now() - startMs;
+  }
+
+  /** Takes the power in the midst of writing, and gives it again; resolves with the milliseconds until everything answered again. */
+  async cutPower(disk: PowerDisk): Promise<number> {
+    await this.writeFor(this.chance.below(WRITES_BEFORE_KILL_MAX));
+    const victims = await this.#victims("everything");
+    await signal(victims, "SIGSTOP");
+    await disk.keep();
+    await signal(victims, "SIGKILL");
+    const isDown = async (): Promise<boolean> => (await lost(victims)).length === victims.length;
+    await until(isDown, { timeoutMs: RECOVERY_TIMEOUT_MS, what: "everything is gone" });
+    await disk.comeBack();
+    const startMs = performance.now();
+    await this.#startPlatform();
     await this.answersAgain();
     return performance.now() - startMs;
   }

@@ -51,7 +51,13 @@ async function runCompare({ isQuick, engines, stack, signal }: BenchSettings): P
   await assertTools(["wrk", "nginx"]);
   const machine = await machineLines();
   const container = await startServerContainer(stack, signal);
-  const rows = [bareRow, nginxRow(container), httpProxyRow(container), ...engines.map(platformRow)];
+  const rows = [
+    bareRow,
+    nginxRow(container, "kept"),
+    nginxRow(container, "one each"),
+    httpProxyRow(container),
+    ...engines.map(platformRow),
+  ];
   const roundCount = isQuick ? 1 : ROUND_COUNT;
   return compareSection(await compare(rows, stack, { roundCount, isQuick, signal }), { machine, roundCount });
 }

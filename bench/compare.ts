@@ -153,6 +153,6 @@ function lineOf(row: RowResult): Line {
 
 const notes = (roundCount: number): string =>
   `Medians of ${roundCount} interleaved round${roundCount === 1 ? "" : "s"}, all rows up at once, wrk with one thread. One JSON answer of 68 bytes from one Node process in a hardened container
-(bare: on the host; ours: one instance per function, ${CONCURRENCY_CURRENT} requests at once in it), reached by its address on the bridge, not by a published port; nginx and http-proxy keep their connections to it. 100 KB at 8 connections, 5 MB at 4.
+(bare: on the host; ours: one instance per function, ${CONCURRENCY_CURRENT} requests at once in it), reached by its address on the bridge, not by a published port; nginx and http-proxy keep their connections to it, but for the row of nginx that opens one for each request, as it does unless it is told to keep them. 100 KB at 8 connections, 5 MB at 4.
 Upwards the handler reads the whole body (ours: decodes its base64) and answers with its length; downwards it sends a text. CPU time is that of every process of the row, kernel time included,
 the orchestrator's and the broker's too; the load generator's and the Docker daemon's are not counted. Failed: answers of 400 and more, socket errors, timeouts.`;

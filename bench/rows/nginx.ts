@@ -1,4 +1,4 @@
-// nginx as a reverse proxy with kept connections in front of the app in a container.
+// nginx as a reverse proxy in front of the app in a container: with connections that it keeps, and with one for each request, as it does by itself.
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +9,10 @@ import type { Row } from "./row.ts";
 
 const READY_TIMEOUT_MS = 10_000;
 
-export const nginxRow = (container: BenchContainer): Row => ({
-  name: "nginx → container",
+export type Upstream = "kept" | "one each";
+
+export const nginxRow = (container: BenchContainer, upstream: Upstream): Row => ({
+  name: upstream === "kept" ? "nginx → container" : "nginx, a connection each → container",
   async start(stack, signal) {
     const folder = await mkdtemp(join(tmpdir(), "orchestrator-bench-nginx-"));
     stack.defer(() => rm(folder, { recursive: true, force: true }));
@@ -18,7 +20,7 @@ export const nginxRow = (container: BenchContainer): Row => ({
     const port = await pickFreePort("127.0.0.1");
     await writeFile(
       join(folder, "nginx.conf"),
-      nginxConfig({ port, address: new URL(container.url).host, isRoot: process.getuid?.() === 0 }),
+      nginxConfig({ port, address: new URL(container.url).host, isRoot: process.getuid?.() === 0, upstream }),
     );
     const nginx = await start({
       command: "nginx",
@@ -33,7 +35,13 @@ export const nginxRow = (container: BenchContainer): Row => ({
 });
 
 /** Debian's defaults where they matter (a worker per core, buffering), no access log, and connections that are not given up after 1,000 requests. */
-export function nginxConfig(options: { readonly port: number; readonly address: string; readonly isRoot: boolean }): string {
+export function nginxConfig(options: {
+  readonly port: number;
+  readonly address: string;
+  readonly isRoot: boolean;
+  readonly upstream: Upstream;
+}): string {
+  const keeps = options.upstream === "kept";
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `  ${name}_temp_path ${name}_temp;`);
   return `${options.isRoot ? "user www-data;\n" : ""}daemon off;
 worker_processes auto;
@@ -48,16 +56,12 @@ http {
   client_max_body_size 10m;
 ${temporary.join("\n")}
   upstream app {
-    server ${options.address};
-    keepalive 64;
-    keepalive_requests 1000000;
+    server ${options.address};${keeps ? "\n    keepalive 64;\n    keepalive_requests 1000000;" : ""}
   }
   server {
     listen 127.0.0.1:${options.port};
     location / {
-      proxy_pass http://app;
-      proxy_http_version 1.1;
-      proxy_set_header Connection "";
+      proxy_pass http://app;${keeps ? '\n      proxy_http_version 1.1;\n      proxy_set_header Connection "";' : ""}
       proxy_set_header Host $host;
       proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
     }

@@ -2,7 +2,6 @@
 import { statSync } from "node:fs";
 import { readFile, readlink, stat } from "node:fs/promises";
 import { isAbsolute, join, posix, relative } from "node:path";
-import { nodeFileTrace } from "@vercel/nft";
 import type { BuildFile } from "../engines/engine.ts";
 import type { Workspace, WorkspaceEntries } from "./workspace.ts";
 
@@ -48,6 +47,7 @@ export function createTracer(workspace: Workspace, entries: WorkspaceEntries, me
   };
   return {
     async trace({ entries: codePaths, workingFolder, isIgnored }) {
+      const { nodeFileTrace } = await import("@vercel/nft"); // It takes longer to load than all of the platform, and most functions need none.
       const { fileList } = await nodeFileTrace(
         codePaths.map((path) => join(folder, path)),
         {

@@ -167,9 +167,17 @@ describe("the routes of the routing bench", () => {
 });
 
 describe("nginxConfig", () => {
+  const options = { port: 8_080, address: "192.0.2.1:80", isRoot: false };
+
   it("keeps its connections to the app, and names another user only where it may become it", () => {
-    const config = nginxConfig({ port: 8_080, address: "192.0.2.1:80", isRoot: false });
+    const config = nginxConfig({ ...options, upstream: "kept" });
     expect(config).toContain("keepalive 64;");
     expect(config).not.toContain("user ");
+  });
+
+  it("says nothing of connections where nginx is to do as it does by itself", () => {
+    const config = nginxConfig({ ...options, upstream: "one each" });
+    expect(config).toContain("server 192.0.2.1:80;");
+    expect(config).not.toMatch(/keepalive 64|proxy_http_version|Connection/);
   });
 });

@@ -8,6 +8,8 @@ import { VARIABLE_FILE_NAMES } from "./variables.ts";
 export interface FolderWatch {
   /** Watches exactly these folders and all below them from now on; one that is not there is watched once it is. */
   include(folders: readonly string[]): void;
+  /** Whether every change that was seen was told of. */
+  isQuiet(): boolean;
   close(): void;
 }
 
@@ -46,6 +48,10 @@ class AppWatch implements FolderWatch {
     for (const folder of this.#included) this.#watchContent(folder);
   }
 
+  isQuiet(): boolean {
+    return this.#timer === null;
+  }
+
   close(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     for (const watchers of [this.#contents, this.#parents]) for (const folder of watchers.keys()) forget(watchers, folder);
@@ -81,7 +87,10 @@ class AppWatch implements FolderWatch {
 
   #changed(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#onChange, QUIET_MS);
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#onChange();
+    }, QUIET_MS);
   }
 }
 

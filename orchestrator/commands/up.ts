@@ -11,6 +11,7 @@ import { type Output, outliveReaders } from "../log.ts";
 import { type FolderApp, type Platform, startPlatform } from "../platform/platform.ts";
 import type { DeployOutcome } from "../releases/deployer.ts";
 import { readyLines, readyValue } from "./ready-block.ts";
+import { createReloading } from "./reloading.ts";
 import { showToken } from "./show-token.ts";
 import { type StopSignal, stopSignal } from "./stop-signal.ts";
 
@@ -109,20 +110,22 @@ interface Watching extends Deploying {
   readonly warnings: readonly string[]; // That were shown.
 }
 
+type Read = Pick<Deploying, "app" | "planned">;
+
 function reloadOnChange({ settings, record, folderApp, output, stop, app: first, warnings, planned: firstPlan }: Watching): {
   close(): void;
 } {
   let known = idsOf(firstPlan);
   let warned = warnings;
-  let isBusy = false;
-  let isDirty = false;
-  const reload = async (): Promise<void> => {
+  const read = async (): Promise<Read> => {
     const app = await readAppFolder(settings.appFolder, record);
     watch.include(app.watchedFolders);
     const found = await warningsOf(app);
     if (found.join("\n") !== warned.join("\n")) warnOf(found, output);
     warned = found;
-    const planned = await folderApp.plan(app);
+    return { app, planned: await folderApp.plan(app) };
+  };
+  const use = async ({ app, planned }: Read): Promise<void> => {
     const ids = idsOf(planned);
     if (ids === known) return; // Saved without a change, or a file that no function ships.
     const { outcome, seconds } = await timed(async () => folderApp.publish(planned));
@@ -133,22 +136,11 @@ function reloadOnChange({ settings, record, folderApp, output, stop, app: first,
       `reloaded ${outcome.builtNames.length === 0 ? app.appName : outcome.builtNames.join(", ")} in ${seconds} s`,
     );
   };
-  const changed = (): void => {
-    isDirty = true;
-    if (isBusy) return;
-    isBusy = true;
-    const turns = async (): Promise<void> => {
-      while (isDirty) {
-        isDirty = false;
-        // A broken state between two saves is shown; what is live stays live.
-        await reload().catch((error: unknown) => {
-          if (!stop.isAsked()) output.error(error);
-        });
-      }
-      isBusy = false;
-    };
-    void turns(); // It catches every error itself.
+  // A broken state between two saves is shown; what is live stays live.
+  const onError = (error: unknown): void => {
+    if (!stop.isAsked()) output.error(error);
   };
+  const changed = createReloading({ read, use, isQuiet: () => watch.isQuiet(), onError });
   const watch = watchApp(settings.appFolder, changed, (error) => output.warn(`files are no longer watched: ${error.message}`));
   watch.include(first.watchedFolders);
   changed(); // What was saved after the first build was read, and before files were watched, is found now.

@@ -41,6 +41,16 @@ describe("watchApp", () => {
     expect(seen.count).toBe(3);
   });
 
+  it("is not quiet from the first sign of a change until it has told of it", async () => {
+    const { folder, notices, watch } = await watched({}, ["src"]);
+    expect(watch.isQuiet()).toBe(true);
+    await notices(async () => {
+      await writeFile(join(folder, ".env"), "a");
+      await until(() => !watch.isQuiet(), { timeoutMs: 5_000, what: "a first sign" });
+    });
+    expect(watch.isQuiet()).toBe(true);
+  });
+
   it("notices files deep in folders that are included", async () => {
     const files = { "src/http/get-index/a/b.js": "1", "public/a/b.css": "1", "web/graphql/index.js": "1" };
     const { folder, notices } = await watched(files, ["src", "public", "web/graphql"]);

@@ -45,8 +45,8 @@ describe("watchApp", () => {
     const { folder, notices, watch } = await watched({}, ["src"]);
     expect(watch.isQuiet()).toBe(true);
     await notices(async () => {
-      await writeFile(join(folder, ".env"), "a");
-      await until(() => !watch.isQuiet(), { timeoutMs: 5_000, what: "a first sign" });
+      const save = async (): Promise<void> => writeFile(join(folder, ".env"), "a");
+      await until(async () => save().then(() => !watch.isQuiet()), { timeoutMs: 5_000, what: "a first sign" });
     });
     expect(watch.isQuiet()).toBe(true);
   });

@@ -55,6 +55,7 @@ async function doctor(flags: DoctorFlags): Promise<number> {
   const checks = await diagnose({
     home: platform.home,
     natsSearch: { explicitPath: natsServer, searchPath },
+    toolSearch: { nodePath: process.execPath, searchPath },
     natsUrl: flags.nats ?? null,
     ports,
     askDocker: async () => gatherDockerFacts(parseDockerAddress(dockerHost ?? undefined)),

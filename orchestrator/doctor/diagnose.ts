@@ -14,10 +14,12 @@ import {
   hasIpv6Loopback,
   type PortQuestion,
 } from "./machine-facts.ts";
+import { gatherToolFacts, type ToolSearch } from "./tool-facts.ts";
 
 export interface DiagnoseInputs {
   readonly home: string;
   readonly natsSearch: NatsBinarySearch;
+  readonly toolSearch: ToolSearch;
   readonly natsUrl: string | null; // A broker to look at: one of the owner's, or the running platform's.
   readonly ports: readonly PortQuestion[];
   readonly askDocker: () => Promise<DockerFacts>;
@@ -25,8 +27,9 @@ export interface DiagnoseInputs {
 }
 
 export async function diagnose(inputs: DiagnoseInputs): Promise<Check[]> {
-  const [nats, broker, docker, ports, disk, use, hasIpv6] = await Promise.all([
+  const [nats, tools, broker, docker, ports, disk, use, hasIpv6] = await Promise.all([
     gatherNatsFacts(inputs.natsSearch),
+    gatherToolFacts(inputs.toolSearch),
     inputs.natsUrl === null ? null : gatherBrokerFacts(inputs.natsUrl),
     inputs.askDocker(),
     Promise.all(inputs.ports.map(gatherPortFacts)),
@@ -37,6 +40,7 @@ export async function diagnose(inputs: DiagnoseInputs): Promise<Check[]> {
   return judge({
     nodeVersion: process.versions.node,
     nats,
+    tools,
     broker,
     docker,
     ports,

@@ -4,6 +4,7 @@ import type { DiskReport } from "./disk-use.ts";
 export interface Facts {
   readonly nodeVersion: string;
   readonly nats: NatsFacts;
+  readonly tools: ToolFacts;
   readonly broker: BrokerFacts | null; // Null where no broker was named.
   readonly docker: DockerFacts;
   readonly ports: readonly PortFacts[];
@@ -17,6 +18,12 @@ export interface Facts {
 export type NatsFacts =
   | { readonly kind: "found"; readonly path: string; readonly version: string }
   | { readonly kind: "unusable"; readonly problem: string; readonly remedy: string };
+
+/** Where they are; null where they are not. */
+export interface ToolFacts {
+  readonly git: string | null;
+  readonly npm: string | null;
+}
 
 export type BrokerFacts =
   | {

@@ -9,7 +9,7 @@ import { isVersionAtLeast } from "../nats/version.ts";
 import type { Check } from "./check.ts";
 import { judgeDocker } from "./judge-docker.ts";
 import { judgeUse } from "./judge-use.ts";
-import type { BrokerFacts, DiskFacts, Facts, NatsFacts, PortFacts } from "./facts.ts";
+import type { BrokerFacts, DiskFacts, Facts, NatsFacts, PortFacts, ToolFacts } from "./facts.ts";
 
 const NODE_VERSION_MIN = "24.0.0"; // The first that runs TypeScript files as they are.
 const DISK_BYTES_LOW = 2_000_000_000; // A base image, some builds and a day of logs.
@@ -20,6 +20,7 @@ export function judge(facts: Facts): Check[] {
   return [
     judgeNode(facts.nodeVersion),
     judgeNats(facts.nats),
+    ...judgeTools(facts.tools),
     ...(facts.broker === null ? [] : [judgeBroker(facts.broker)]),
     ...judgeDocker(facts.docker),
     ...facts.ports.map(judgePort),
@@ -44,6 +45,28 @@ function judgeNats(nats: NatsFacts): Check {
     case "unusable":
       return { name, state: "bad", detail: nats.problem, remedy: nats.remedy };
   }
+}
+
+/** A folder without packages is served without either. */
+function judgeTools({ git, npm }: ToolFacts): Check[] {
+  return [
+    git === null
+      ? {
+          name: "git",
+          state: "warn",
+          detail: "there is none; deploy, git push and route add need it.",
+          remedy: "Install it, for instance with: apt-get install git.",
+        }
+      : { name: "git", state: "ok", detail: git },
+    npm === null
+      ? {
+          name: "npm",
+          state: "warn",
+          detail: "there is none; the packages that functions ask for are not installed.",
+          remedy: "Install it, for instance with: apt-get install npm, or put node_modules into the app's folder yourself.",
+        }
+      : { name: "npm", state: "ok", detail: npm },
+  ];
 }
 
 function judgeBroker(broker: BrokerFacts): Check {

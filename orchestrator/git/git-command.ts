@@ -71,7 +71,7 @@ export function createGit({ folder, searchPath }: { readonly folder: string; rea
     return configured;
   };
   const start: Git["start"] = async (args, call) => {
-    const command = await findProgram(programs); // Each time: it may be installed, or moved, while the platform runs.
+    const command = await findGit(programs); // Each time: it may be installed, or moved, while the platform runs.
     await configure();
     const environment = { ...gitEnvironment(folder, programs), ...placeVariables(call), ...call.environment };
     return startChild({ command, args, environment, call });
@@ -87,7 +87,8 @@ async function writeConfig(folder: string, hooksFolder: string): Promise<void> {
   if (before !== text) await writeFileAtomic(file, text, 0o600);
 }
 
-async function findProgram(folders: readonly string[]): Promise<string> {
+/** Throws GIT_MISSING where it is in none of the folders. */
+export async function findGit(folders: readonly string[]): Promise<string> {
   for (const folder of folders) {
     const program = join(folder, "git");
     const isThere = await access(program, constants.X_OK).then(

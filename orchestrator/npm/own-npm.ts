@@ -21,7 +21,7 @@ export async function findOwnNpm(facts: {
   readonly searchPath: string;
   readonly extraCaCerts: string | null; // A path.
 }): Promise<OwnNpm | null> {
-  const folder = await findFolder(facts);
+  const folder = await findNpmFolder(facts);
   if (folder === null) return null;
   const settings = await readSettings(facts.nodePath, folder);
   return {
@@ -31,8 +31,8 @@ export async function findOwnNpm(facts: {
   };
 }
 
-/** As npm lies beside a Node, or behind the npm that a shell would run. */
-async function findFolder({ nodePath, searchPath }: { nodePath: string; searchPath: string }): Promise<string | null> {
+/** As npm lies beside a Node, or behind the npm that a shell would run. Null where neither is there. */
+export async function findNpmFolder({ nodePath, searchPath }: { nodePath: string; searchPath: string }): Promise<string | null> {
   const beside = join(dirname(await realpath(nodePath)), "../lib/node_modules/npm");
   const behind = await Promise.all(
     searchPath

@@ -1,5 +1,5 @@
 // Facts about a real machine: ports that are really taken, a socket that really answers, a folder that really is not there.
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, realpath, rm, symlink } from "node:fs/promises";
 import { createServer as createHttpServer, type RequestListener, type Server } from "node:http";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +16,8 @@ import {
   gatherNatsFacts,
   gatherPortFacts,
 } from "../../../orchestrator/doctor/machine-facts.ts";
+import { gatherToolFacts } from "../../../orchestrator/doctor/tool-facts.ts";
+import { writeFiles } from "../../support/platform.ts";
 
 let folder = "";
 const servers: (Server | NetServer)[] = [];
@@ -167,18 +169,31 @@ describe("the machine's own facts", () => {
   });
 });
 
+describe("gatherToolFacts", () => {
+  it("finds git and npm where a shell would, and tells where there is none", async () => {
+    const [bin, node] = [join(folder, "bin"), join(folder, "node/bin/node")];
+    await writeFiles(folder, { "node/bin/node": "", "bin/git": "", "npm/bin/npm-cli.js": "" });
+    await symlink("../npm/bin/npm-cli.js", join(bin, "npm"));
+    expect(await gatherToolFacts({ nodePath: node, searchPath: bin })).toEqual({ git: null, npm: join(await realpath(folder), "npm") });
+    await chmod(join(bin, "git"), 0o755);
+    expect(await gatherToolFacts({ nodePath: node, searchPath: bin })).toMatchObject({ git: join(bin, "git") });
+    expect(await gatherToolFacts({ nodePath: node, searchPath: "" })).toEqual({ git: null, npm: null });
+  });
+});
+
 describe("diagnose", () => {
   it("looks at everything, and ends although an engine is away", async () => {
     const checks = await diagnose({
       home: folder,
       natsSearch: { explicitPath: join(folder, "nats-server"), searchPath: "" },
+      toolSearch: { nodePath: process.execPath, searchPath: process.env["PATH"] ?? "" },
       natsUrl: "nats://127.0.0.1:1",
       ports: [],
       askDocker: async () => gatherDockerFacts({ kind: "socket", path: join(folder, "none.sock") }),
       askDisk: async () => measureDisk({ home: folder, engine: null }),
     });
     const names = checks.map((check) => check.name);
-    expect(names).toEqual(expect.arrayContaining(["Node", "nats-server", "broker", "Docker", "disk", "disk use", "memory"]));
+    expect(names).toEqual(expect.arrayContaining(["Node", "nats-server", "git", "npm", "broker", "Docker", "disk", "disk use", "memory"]));
     expect(checks.filter((check) => check.state === "bad").map((check) => check.name)).toEqual(["nats-server", "broker"]);
   });
 });

@@ -18,6 +18,7 @@ const DOCKER = {
 const HEALTHY: Facts = {
   nodeVersion: "24.21.0",
   nats: { kind: "found", path: "/usr/bin/nats-server", version: "2.10.27" },
+  tools: { git: "/usr/bin/git", npm: "/usr/lib/node_modules/npm" },
   broker: { kind: "answers", url: "nats://127.0.0.1:4222", version: "2.11.4", payloadBytesMax: 8_000_000, hasJetStream: true },
   docker: DOCKER,
   ports: [{ port: 3333, purpose: "staging", flag: "--staging-port", state: "free" }],
@@ -99,6 +100,8 @@ describe("judge", () => {
     ["an engine that cannot limit swap", { docker: { ...DOCKER, limits: { ...DOCKER.limits, swap: false } } }, "Docker limits", /swap/],
     ["a disk that fills up", { disk: { path: "/srv", freeBytes: 1_000_000_000, isWritable: true } }, "disk", /1000 MB/],
     ["little memory", { memory: { totalBytes: 2e9, availableBytes: 500_000_000 } }, "memory", /500 MB/],
+    ["no git", { tools: { ...HEALTHY.tools, git: null } }, "git", /deploy, git push and route add/],
+    ["no npm", { tools: { ...HEALTHY.tools, npm: null } }, "npm", /packages/],
     ["few open files", { fileDescriptorCountMax: 1024 }, "open files", /1024/],
   ];
   it.each(worthKnowing)("mentions %s without calling it bad", (_what, change, name, detail) => {

@@ -3,6 +3,7 @@ import { mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
+import type { AppGeneration } from "../apps/manifest.ts";
 import { type RouteEdit, type RouteKind, addRoute, applyRouteEdit, removeRoute } from "../apps/route-edit.ts";
 import { starterFiles } from "../apps/starter.ts";
 import type { Repositories } from "../git/repositories.ts";
@@ -40,11 +41,13 @@ export interface ReceiverParts {
   readonly deliveries: Pick<Deliveries, "begin">;
   /** Of the app that the platform was started for. */
   readonly appFolder: string | null;
+  /** What it was told there that its functions speak, whatever its manifest says. */
+  readonly toldGeneration: () => Promise<AppGeneration | null>;
 }
 
 const UPLOADED = "Deploy of a folder";
 
-export function createReceiver({ folder, repositories, deliveries, appFolder }: ReceiverParts): Receiver {
+export function createReceiver({ folder, repositories, deliveries, appFolder, toldGeneration }: ReceiverParts): Receiver {
   const turns = new Map<string, Turn>(); // Commits of one app follow each other.
   const inTurn = async <Value>(app: HostedApp, work: () => Promise<Value>): Promise<Value> => {
     const turn = turns.get(app.appId) ?? createTurn();
@@ -90,11 +93,11 @@ export function createReceiver({ folder, repositories, deliveries, appFolder }: 
     },
 
     async changeRoute({ app, action, route, kind, by, signal }) {
-      const editOf = async (place: string): Promise<RouteEdit> =>
-        action === "add" ? addRoute(place, { route, kind }) : removeRoute(place, { route });
+      const editOf = async (place: string, generation: AppGeneration | null): Promise<RouteEdit> =>
+        action === "add" ? addRoute(place, { route, kind, generation }) : removeRoute(place, { route });
       if (app.known().source === "folder") {
         if (appFolder === null) throw new PlatformError("APP_UNKNOWN", { detail: "The folder of this app is not served now." });
-        const edit = await editOf(appFolder);
+        const edit = await editOf(appFolder, await toldGeneration());
         await applyRouteEdit(appFolder, edit);
         return { files: filesOf(edit), begun: null };
       }
@@ -105,7 +108,7 @@ export function createReceiver({ folder, repositories, deliveries, appFolder }: 
           const head = await repositories.head(app.appId);
           if (head === null) await applyRouteEdit(place, { writes: starterWrites(app.name), removals: [], message: "" });
           else await repositories.checkOut(app.appId, head.commit, { into: place, signal });
-          const edit = await editOf(place);
+          const edit = await editOf(place, null);
           await applyRouteEdit(place, edit);
           const { commit } = await repositories.commitFolder(app.appId, place, {
             message: edit.message,

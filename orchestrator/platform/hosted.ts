@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Environment } from "../../runtime-image/contract/instance-manifest.ts";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import type { AuditLog } from "../api/audit.ts";
+import { readAppRecord } from "../apps/app-record.ts";
 import type { AppSource } from "../apps/app-source.ts";
 import type { BuildShop } from "../builds/build-tools.ts";
 import type { Clock } from "../clock.ts";
@@ -98,7 +99,13 @@ export async function openHosted(parts: HostedParts): Promise<Hosted> {
       },
     report: parts.onTrouble,
   });
-  const receiver = createReceiver({ folder: receiving, repositories, deliveries, appFolder: app?.folder ?? null });
+  const receiver = createReceiver({
+    folder: receiving,
+    repositories,
+    deliveries,
+    appFolder: app?.folder ?? null,
+    toldGeneration: async () => (await readAppRecord(home)).generation,
+  });
   return {
     hosting,
     deliveries,

@@ -3,7 +3,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { handler, makeApp, startPlatform } from "../support/platform.ts";
+import { handler, makeApp, runCommand, startPlatform } from "../support/platform.ts";
+import { until } from "../support/until.ts";
 
 describe("up --generation", () => {
   it("wins over the manifest, also the next time, until it is taken back", async () => {
@@ -32,5 +33,22 @@ describe("up --generation", () => {
     expect(await answersWith("--generation", "current")).toEqual(["current", "2.0", "2.0"]);
     expect(await answersWith("--generation", "declared")).toEqual(["legacy", "1.0", "1.0"]);
     expect(await readdir(join(home, "builds"))).toEqual(builds);
+  });
+
+  it("is what a route that is added begins with", async () => {
+    const app = await makeApp({
+      "app.arc": "@app\nages\n\n@http\nget /\n",
+      "src/http/get-index/index.js": handler('return { body: "ok" };'),
+    });
+    onTestFinished(async () => rm(app, { recursive: true, force: true }));
+    const platform = await startPlatform({ app, engine: "process", flags: ["--generation", "simple"] });
+    try {
+      const added = await runCommand(["route", "add", "GET /new/:name", "--home", platform.home, "--api-port", `${platform.ports.api}`]);
+      expect(added.exitCode).toBe(0);
+      await until(async () => (await platform.get("staging", "/new/ann")).text !== "ok", { timeoutMs: 20_000, what: "the new route" });
+      expect((await platform.get("staging", "/new/ann")).text).toContain("ann");
+    } finally {
+      await platform.stop();
+    }
   });
 });

@@ -2,7 +2,8 @@
 import { ERRORS } from "../../runtime-image/contract/errors.ts";
 import { PASSPHRASE_HEADER } from "./passphrase.ts";
 import type { ApiAnswer, ApiRoute } from "./route.ts";
-import { type TSchema, Type, closed } from "./schema.ts";
+import { isOptional } from "./json-schema.ts";
+import { type TSchema, closed } from "./schema.ts";
 
 export function openApiDocument(routes: readonly ApiRoute[], port: number): object {
   const paths: Record<string, Record<string, object>> = {};
@@ -83,7 +84,7 @@ function parametersOf(schema: ApiRoute["params"], place: "path" | "query"): obje
   return Object.entries(schema?.properties ?? {}).map(([name, one]) => ({
     name,
     in: place,
-    required: place === "path" || !Type.IsOptional(one),
+    required: place === "path" || !isOptional(one),
     schema: one,
   }));
 }

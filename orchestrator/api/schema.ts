@@ -1,30 +1,32 @@
-// What the schemas of the management API are made of, and what is wrong with a value by them; the only file that knows the library behind them.
-import { Type, type Static, type TObject, type TSchema } from "typebox";
-import { Value } from "typebox/value";
+// What is wrong with a value by a schema of the management API, in words; and what a schema makes of the text of a URL. Pure.
 import { API_PROBLEM_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
+import { type Keywords, type TObject, type TSchema, fits, isArray, isFields, isObject, isOptional, isRecord } from "./json-schema.ts";
 
-export { Type };
-export type { Static, TObject, TSchema };
+export { Type, type Static, type TObject, type TSchema } from "./json-schema.ts";
 
 /** Every problem with its path and with what should be there. Fields that a schema does not name are problems too, unless it is said to be open. */
 export function problemsIn(schema: TSchema, value: unknown, path: string): string[] {
   return [...problems(schema, value, path)].slice(0, API_PROBLEM_COUNT_MAX);
 }
 
-function* problems(schema: TSchema, value: unknown, path: string): Generator<string> {
-  if (Type.IsObject(schema) && isPlain(value)) yield* problemsInObject(schema, value, path);
-  else if (Type.IsRecord(schema) && isPlain(value)) yield* problemsInRecord(schema, value, path);
-  else if (Type.IsArray(schema) && Array.isArray(value) && isOfFittingLength(schema, value))
+function* problems(schema: Keywords, value: unknown, path: string): Generator<string> {
+  if (isObject(schema) && isFields(value)) yield* problemsInObject(schema, value, path);
+  else if (isRecord(schema) && isFields(value)) yield* problemsInRecord(schema, value, path);
+  else if (isArray(schema) && Array.isArray(value) && isOfFittingLength(schema, value))
     for (const [index, item] of value.entries()) yield* problems(schema.items, item, `${path}[${index}]`);
-  else if (!Value.Check(schema, value)) yield `${path}: should be ${wordsFor(schema)}, got ${shown(schema, value)}`;
+  else if (!fits(schema, value)) yield `${path}: should be ${wordsFor(schema)}, got ${shown(schema, value)}`;
 }
 
-function* problemsInObject(schema: TObject, value: Readonly<Record<string, unknown>>, path: string): Generator<string> {
+function* problemsInObject(
+  schema: Keywords & { readonly properties: Readonly<Record<string, Keywords>> },
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+): Generator<string> {
   const known = Object.entries(schema.properties);
   for (const [name, property] of known) {
     const place = join(path, name);
     if (value[name] !== undefined) yield* problems(property, value[name], place);
-    else if (!Type.IsOptional(property)) yield `${place}: is missing; it should be ${wordsFor(property)}`;
+    else if (!isOptional(property)) yield `${place}: is missing; it should be ${wordsFor(property)}`;
   }
   if (isOpen(schema)) return;
   for (const name of Object.keys(value))
@@ -35,7 +37,7 @@ function* problemsInObject(schema: TObject, value: Readonly<Record<string, unkno
 const isOpen = (schema: Keywords): boolean => schema.additionalProperties === true;
 
 function* problemsInRecord(
-  schema: Readonly<{ patternProperties: Readonly<Record<string, TSchema>> }>,
+  schema: { readonly patternProperties: Readonly<Record<string, Keywords>> },
   value: Readonly<Record<string, unknown>>,
   path: string,
 ): Generator<string> {
@@ -48,38 +50,16 @@ function* problemsInRecord(
   }
 }
 
-const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isOfFittingLength = (schema: Keywords, list: readonly unknown[]): boolean =>
   list.length >= (schema.minItems ?? 0) && list.length <= (schema.maxItems ?? Infinity);
 
 const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 
-/** The keywords of JSON Schema that are put into words. */
-interface Keywords {
-  readonly type?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly TSchema[];
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly additionalProperties?: unknown;
-  readonly description?: string;
-  readonly writeOnly?: boolean;
-}
-
 /** A description that a schema carries says it best; it should read on after "should be". */
-function wordsFor(schema: TSchema): string {
-  const keywords: Keywords = schema;
+function wordsFor(keywords: Keywords): string {
   if (keywords.description !== undefined) return keywords.description;
   if (keywords.const !== undefined) return JSON.stringify(keywords.const);
-  const values = keywords.enum ?? keywords.anyOf?.map((one: Keywords) => one.const);
+  const values = keywords.enum ?? keywords.anyOf?.map((one) => one.const);
   if (values !== undefined && !values.includes(undefined)) return `one of ${values.map(String).join(", ")}`;
   if (keywords.anyOf !== undefined) return keywords.anyOf.map(wordsFor).join(" or ");
   switch (keywords.type) {
@@ -95,6 +75,7 @@ function wordsFor(schema: TSchema): string {
       return `a list${rangeOf(keywords.minItems, keywords.maxItems, " items")}`;
     case "null":
       return "null";
+    case "object":
     case undefined:
     default:
       return "an object";
@@ -134,12 +115,12 @@ function typed(schema: Keywords | undefined, text: unknown): unknown {
 }
 
 /** The same schema with what the check adds to it said in the words of JSON Schema: no fields but those that it names. */
-export function closed(schema: TSchema): TSchema {
-  if (Type.IsObject(schema))
+export function closed(schema: Keywords): TSchema {
+  if (isObject(schema))
     return {
       ...schema,
       properties: Object.fromEntries(Object.entries(schema.properties).map(([name, one]) => [name, closed(one)])),
       additionalProperties: isOpen(schema),
     };
-  return Type.IsArray(schema) ? { ...schema, items: closed(schema.items) } : schema;
+  return isArray(schema) ? { ...schema, items: closed(schema.items) } : schema;
 }

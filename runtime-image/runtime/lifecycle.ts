@@ -13,6 +13,7 @@ import type { SharedState } from "./shared-state.ts";
 
 const FINISH_EXTRA_MS = 1_000; // Past the handler's timeout, for answers to get out.
 const FINISH_POLL_MS = 10;
+const TELL_AGAIN_DELAY_MS = 100;
 const LAST_FLUSH_TIMEOUT_MS = 1_000; // A broker that is away must not keep an instance from ending.
 
 export interface Lifecycle {
@@ -81,13 +82,25 @@ export function createLifecycle(parts: Parts): Lifecycle {
     await bus.flush();
   };
 
+  /** Until the broker has it: one that restarts in this very moment may take it along. Heard twice, it says nothing new. */
+  const tell = async (event: InstanceEvent): Promise<void> => {
+    for (;;) {
+      publishEvent(bus, event);
+      const isTold = await bus.flush().then(
+        () => true,
+        () => false,
+      );
+      if (isTold || isRetiring) return;
+      await new Promise((resolve) => setTimeout(resolve, TELL_AGAIN_DELAY_MS));
+    }
+  };
+
   return {
     async serve(loadMs) {
       subscribe();
       setInterval(tick, WATCHDOG_TICK_MS).unref();
       shared.setState("ready");
-      publishEvent(bus, { kind: "ready", instanceId: manifest.instanceId, loadMs });
-      await bus.flush();
+      await tell({ kind: "ready", instanceId: manifest.instanceId, loadMs });
     },
     leavePingsToWatchdog: () => void pings?.drain(), // It resolves either way.
     retire(reason, exitCode) {

@@ -47,11 +47,7 @@ describe.each(ENGINE_NAMES)("large answers on engine %s", (engine) => {
   beforeAll(async () => {
     app = await makeApp(APP);
     platform = await startPlatform({ app, engine, flags: ["--no-watch"] });
-    const gateway = (await processesOf(platform.home)).find(
-      ({ command }) => command.includes("gateway/main") && command.includes("staging"),
-    );
-    if (gateway === undefined) throw new Error("no process looks like the gateway of staging");
-    gatewayPid = gateway.pid;
+    gatewayPid = await gatewayOf(platform);
   });
 
   afterAll(async () => {
@@ -128,27 +124,36 @@ describe.each(ENGINE_NAMES)("large answers on engine %s", (engine) => {
   });
 
   it("are not waited for at the end, where the gateway was told to stop before their readers left", async () => {
-    const readers = await Promise.all(
-      Array.from({ length: SLOW_READER_COUNT }, async () => askAndStopReading(platform.ports.staging, [1, 2, 3])),
-    );
-    expect(await large(1)).toBe(expected(1)); // By now the others are made.
-    process.kill(gatewayPid, "SIGTERM");
-    const isClosed = async (): Promise<boolean> =>
-      platform.get("staging", "/").then(
-        () => false,
-        () => true,
-      );
-    await until(isClosed, { timeoutMs: 5_000, what: "the gateway takes nobody new" });
-    for (const reader of readers) reader.destroy();
-    await until(async () => !(await processesOf(platform.home)).some(({ pid }) => pid === gatewayPid), {
-      timeoutMs: 5_000,
-      what: "the gateway ended",
-    });
-    const startMs = performance.now();
-    await platform.stop();
-    expect(performance.now() - startMs).toBeLessThan(END_MS_MAX);
+    const ending = await startPlatform({ app, engine, flags: ["--no-watch"] });
+    try {
+      const port = ending.ports.staging;
+      const readers = await Promise.all(Array.from({ length: SLOW_READER_COUNT }, async () => askAndStopReading(port, [1, 2, 3])));
+      expect(await download(port, "/large/1")).toBe(expected(1)); // By now the others are made.
+      const pid = await gatewayOf(ending);
+      process.kill(pid, "SIGTERM");
+      const isClosed = async (): Promise<boolean> =>
+        ending.get("staging", "/").then(
+          () => false,
+          () => true,
+        );
+      await until(isClosed, { timeoutMs: 5_000, what: "the gateway takes nobody new" });
+      for (const reader of readers) reader.destroy();
+      const isGone = async (): Promise<boolean> => !(await processesOf(ending.home)).some((one) => one.pid === pid);
+      await until(isGone, { timeoutMs: 5_000, what: "the gateway ended" });
+      const startMs = performance.now();
+      await ending.stop();
+      expect(performance.now() - startMs).toBeLessThan(END_MS_MAX);
+    } finally {
+      await ending.stop();
+    }
   });
 });
+
+async function gatewayOf({ home }: RunningPlatform): Promise<number> {
+  const gateway = (await processesOf(home)).find(({ command }) => command.includes("gateway/main") && command.includes("staging"));
+  if (gateway === undefined) throw new Error("no process looks like the gateway of staging");
+  return gateway.pid;
+}
 
 /** Status, length and hash of what came. Hashed as it comes: hashing 32 bodies in the end would make small answers look late. */
 async function download(port: number, path: string): Promise<string> {

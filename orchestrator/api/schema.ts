@@ -1,6 +1,17 @@
 // What is wrong with a value by a schema of the management API, in words; and what a schema makes of the text of a URL. Pure.
 import { API_PROBLEM_COUNT_MAX } from "../../runtime-image/contract/limits.ts";
-import { type Keywords, type TObject, type TSchema, fits, isArray, isFields, isObject, isOptional, isRecord } from "./json-schema.ts";
+import {
+  type Keywords,
+  type TObject,
+  type TSchema,
+  fits,
+  isArray,
+  isFields,
+  isObject,
+  isOfFittingLength,
+  isOptional,
+  isRecord,
+} from "./json-schema.ts";
 
 export { Type, type Static, type TObject, type TSchema } from "./json-schema.ts";
 
@@ -49,9 +60,6 @@ function* problemsInRecord(
     else yield* problems(fitting[1], item, join(path, name));
   }
 }
-
-const isOfFittingLength = (schema: Keywords, list: readonly unknown[]): boolean =>
-  list.length >= (schema.minItems ?? 0) && list.length <= (schema.maxItems ?? Infinity);
 
 const join = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
 

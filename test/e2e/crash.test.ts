@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NEARLY_FULL_BYTES, fillDisk } from "../crash/full-disk.ts";
+import { mayMount } from "../support/crash-disk.ts";
 import { CrashWorld, type KillKind } from "../support/crash-world.ts";
 import { processesOf } from "../support/leftovers.ts";
 
@@ -42,9 +43,6 @@ describe("documents and sessions under traffic", () => {
 });
 
 describe("documents and sessions on a disk that is nearly full", () => {
-  // Without root no filesystem can be mounted; where every suite must run, that is a failure and not a reason.
-  const mayMount = process.getuid?.() === 0 || process.env["CI"] !== undefined;
-
   it.runIf(mayMount)("are refused when they are new, are destroyed for good, and are saved again when there is room", async () => {
     const said: string[] = [];
     const losses = await fillDisk({

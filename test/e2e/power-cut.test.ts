@@ -6,13 +6,12 @@ import { describe, expect, it } from "vitest";
 import { makeFolder } from "../../orchestrator/engines/process-folders.ts";
 import { syncTree } from "../../orchestrator/processes/sync-tree.ts";
 import { cutPower } from "../crash/power-cuts.ts";
+import { mayMount } from "../support/crash-disk.ts";
 import { mountPowerDisk } from "../support/crash-power.ts";
 
 const CUT_COUNT = 2;
 const DISK_BYTES = 50_000_000;
 const TEXT = "module.exports = 1;\n".repeat(1_000);
-// Without root no filesystem can be mounted; where every suite must run, that is a failure and not a reason.
-const mayMount = process.getuid?.() === 0 || process.env["CI"] !== undefined;
 
 describe("after a power cut", () => {
   it.runIf(mayMount)("everything that was acknowledged is there, and what was live answers", async () => {

@@ -15,14 +15,24 @@ export interface SmallDisk {
 
 const BLOCK_BYTES = 4_096;
 
-/** The image lies beside the folder. Fails with the system's own words where mounting is not possible. */
-export async function mountSmallDisk(folder: string, bytes: number): Promise<SmallDisk> {
+/** Without root no filesystem can be mounted; where every suite must run, that is a failure and not a reason. */
+export const mayMount = process.getuid?.() === 0 || process.env["CI"] !== undefined;
+
+/** A new filesystem in an image that lies beside the folder. Fails with the system's own words where mounting is not possible. */
+export async function mountNewImage(folder: string, bytes: number): Promise<string> {
   const image = `${folder}.ext4`;
   await mkdir(folder, { recursive: true });
   await writeFile(image, "");
   await truncate(image, bytes);
   await run("mkfs.ext4", ["-q", "-m", "0", image]); // No blocks are kept for root: full means full for everyone.
-  await run("mount", ["-o", "loop", image, folder]);
+  await mountImage(image, folder);
+  return image;
+}
+
+export const mountImage = async (image: string, folder: string): Promise<void> => void (await run("mount", ["-o", "loop", image, folder]));
+
+export async function mountSmallDisk(folder: string, bytes: number): Promise<SmallDisk> {
+  const image = await mountNewImage(folder, bytes);
   const ballast = join(folder, "ballast");
   return {
     fill: async (leftBytes) => writeUntilFull(ballast, leftBytes === 0 ? Infinity : (await freeBytesOf(folder)) - leftBytes),

@@ -1,9 +1,10 @@
 // A filesystem of its own below a folder, from which power can be taken: what was not written through to the disk is gone. Needs root, on Linux.
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { copyFile, readFile, rename, rm } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { mountImage, mountNewImage } from "./crash-disk.ts";
 
 const run = promisify(execFile);
 
@@ -23,13 +24,8 @@ const ATTEMPTS_MAX = 100;
  * power cut would leave: with the journal, and with everything lost that nobody waited for.
  */
 export async function mountPowerDisk(folder: string, bytes: number): Promise<PowerDisk> {
-  const image = `${folder}.ext4`;
+  const image = await mountNewImage(folder, bytes);
   const kept = `${folder}.kept.ext4`;
-  await mkdir(folder, { recursive: true });
-  await writeFile(image, "");
-  await truncate(image, bytes);
-  await run("mkfs.ext4", ["-q", "-m", "0", image]);
-  await run("mount", ["-o", "loop", image, folder]);
   return {
     async keep() {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -43,7 +39,7 @@ export async function mountPowerDisk(folder: string, bytes: number): Promise<Pow
     async comeBack() {
       await run("umount", ["--lazy", folder]);
       await rename(kept, image);
-      await run("mount", ["-o", "loop", image, folder]);
+      await mountImage(image, folder);
     },
     async unmount() {
       await run("umount", [folder]);

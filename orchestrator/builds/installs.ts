@@ -16,7 +16,7 @@ import { removeFolder } from "../engines/process-folders.ts";
 import { heldBytesOf } from "../engines/process-trees.ts";
 import { beingStopped } from "../ongoing.ts";
 import { createPlaces } from "../places.ts";
-import { syncFolder } from "../processes/atomic-file.ts";
+import { syncPath } from "../processes/atomic-file.ts";
 import { syncTree } from "../processes/sync-tree.ts";
 import type { OwnNpm } from "../npm/own-npm.ts";
 import type { InstallRequest } from "./install-request.ts";
@@ -124,7 +124,7 @@ async function installInto(place: string, { request, key, npm, parts, progress, 
     await mkdir(join(making, "node_modules"), { recursive: true }); // Everything it asked for may have been optional.
     await syncTree(making); // Builds are made from it for weeks: what a power failure left of it must not be taken for it.
     await rename(making, place);
-    await syncFolder(parts.folder);
+    await syncPath(parts.folder);
   } finally {
     await rm(making, { recursive: true, force: true });
   }

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
 import { bytesText } from "../bytes-text.ts";
 import { printLine, printNotice, showProgress } from "../log.ts";
-import { syncFolder } from "../processes/atomic-file.ts";
+import { syncPath } from "../processes/atomic-file.ts";
 import type { BackupFacts } from "../stores/backup-file.ts";
 import { checkBackup } from "../stores/backup-reader.ts";
 import type { ListedVariable } from "../variables/variables.ts";
@@ -49,7 +49,7 @@ async function backup(path: string, flags: BackupFlags, settle: Settle): Promise
     const byteCount = await receive(bytes, partialPath, signal);
     const facts = await checkBackup(partialPath);
     await rename(partialPath, path);
-    await syncFolder(dirname(path)); // Without it a power failure may forget the new name.
+    await syncPath(dirname(path)); // Without it a power failure may forget the new name.
     tell(path, byteCount, facts, flags);
   } catch (cause) {
     await rm(partialPath, { force: true });

@@ -1,10 +1,11 @@
 // Writes folders of read-only files so that they are there as a whole or not at all.
 import { randomBytes } from "node:crypto";
-import { access, chmod, mkdir, readFile, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
+import { access, chmod, mkdir, readFile, readdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join, posix } from "node:path";
 
 import { PlatformError } from "../../runtime-image/contract/errors.ts";
-import { syncFolder, writeAndSync } from "../processes/atomic-file.ts";
+import { syncPath } from "../processes/atomic-file.ts";
+import { syncTree } from "../processes/sync-tree.ts";
 
 export interface FolderFile {
   readonly path: string; // Relative, with "/".
@@ -24,8 +25,9 @@ export async function makeFolder(folder: string, files: readonly FolderFile[]): 
   try {
     await makeTraversable(halfMade, 0o755);
     await writeFiles(halfMade, files);
+    await syncTree(halfMade);
     await takePlace(halfMade, folder);
-    await syncFolder(dirname(folder));
+    await syncPath(dirname(folder));
   } catch (error) {
     await rm(halfMade, { recursive: true, force: true });
     throw error;
@@ -87,11 +89,11 @@ async function writeFiles(folder: string, files: readonly FolderFile[]): Promise
     await Promise.all(
       part.map(async ({ path, bytes, isExecutable = false, linksTo }) => {
         if (linksTo !== undefined) return symlink(linksTo, join(folder, path));
-        await writeAndSync(join(folder, path), bytes, isExecutable ? 0o555 : 0o444);
+        await writeFile(join(folder, path), bytes, { flag: "wx" });
+        await chmod(join(folder, path), isExecutable ? 0o555 : 0o444);
       }),
     );
   }
-  await Promise.all(["", ...folders].map((inner) => syncFolder(join(folder, inner))));
 }
 
 /** "a/b/c.js" → "a", "a/b": in the order in which they are made. */

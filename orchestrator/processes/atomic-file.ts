@@ -12,11 +12,10 @@ export async function writeFileAtomic(path: string, bytes: string | Uint8Array, 
     await rm(temporaryPath, { force: true });
     throw error;
   }
-  await syncFolder(dirname(path)); // Without it a power failure may forget the new name.
+  await syncPath(dirname(path)); // Without it a power failure may forget the new name.
 }
 
-/** A new file with exactly this mode, which is there after a power failure once its folder is synced too. */
-export async function writeAndSync(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
+async function writeAndSync(path: string, bytes: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, "wx", mode);
   try {
     await file.chmod(mode); // The umask may have taken bits away.
@@ -27,12 +26,12 @@ export async function writeAndSync(path: string, bytes: string | Uint8Array, mod
   }
 }
 
-/** Makes the names in a folder last. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
+/** Makes what is in a file last, or the names in a folder. */
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path, "r");
   try {
-    await folder.sync();
+    await handle.sync();
   } finally {
-    await folder.close();
+    await handle.close();
   }
 }

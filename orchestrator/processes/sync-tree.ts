@@ -1,8 +1,8 @@
 // Makes a folder of files that others wrote outlive a power failure.
-import { open, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { mapAtOnce } from "../at-once.ts";
-import { syncFolder } from "./atomic-file.ts";
+import { syncPath } from "./atomic-file.ts";
 
 const SYNCS_AT_ONCE = 8; // Those that come together share the disk's flushes.
 
@@ -11,15 +11,6 @@ export async function syncTree(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const pathsOf = (wanted: typeof entries): string[] => wanted.map(({ parentPath, name }) => join(parentPath, name));
   // Files first: a folder that names them is of no use without them. A link is nothing but a name.
-  await mapAtOnce(pathsOf(entries.filter((entry) => entry.isFile())), SYNCS_AT_ONCE, sync);
-  await mapAtOnce([folder, ...pathsOf(entries.filter((entry) => entry.isDirectory()))], SYNCS_AT_ONCE, syncFolder);
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await mapAtOnce(pathsOf(entries.filter((entry) => entry.isFile())), SYNCS_AT_ONCE, syncPath);
+  await mapAtOnce([folder, ...pathsOf(entries.filter((entry) => entry.isDirectory()))], SYNCS_AT_ONCE, syncPath);
 }
